@@ -1,0 +1,23 @@
+# Warnings and sanitizers of every target of ours: gar_options.
+add_library(gar_options INTERFACE)
+target_compile_features(gar_options INTERFACE cxx_std_20)
+target_compile_options(gar_options INTERFACE
+  -Wall -Wextra -Wshadow=local -Werror=return-type -fno-omit-frame-pointer)
+target_include_directories(gar_options INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/generated>)
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  # clang names -Wshadow=local plain -Wshadow; unknown warnings must not fail the build.
+  target_compile_options(gar_options INTERFACE -Wno-unknown-warning-option)
+endif()
+if(GAR_SANITIZE)
+  target_compile_options(gar_options INTERFACE -fsanitize=${GAR_SANITIZE} -fno-sanitize-recover=all)
+  target_link_options(gar_options INTERFACE -fsanitize=${GAR_SANITIZE})
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND GAR_SANITIZE MATCHES "undefined")
+    # clang 14 reports false function-type mismatches in coroutine frames.
+    target_compile_options(gar_options INTERFACE -fno-sanitize=function)
+  endif()
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND GAR_SANITIZE MATCHES "thread")
+    # g++ warns that TSan does not model atomic_thread_fence; the places that use one say so.
+    target_compile_options(gar_options INTERFACE -Wno-tsan)
+  endif()
+endif()

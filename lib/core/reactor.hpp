@@ -1,0 +1,246 @@
+// Reactor: many waits as tasks of one thread, with one place where the thread may idle.
+//
+// A task suspends with what it waits for: a memory descriptor, a deadline, both, or neither (then
+// only `wake` or `cancel` resumes it). One turn (see `turn` below):
+//
+//   1. run every task that is ready, once each, in the order they became ready
+//   2. prepare to idle; look: wake each task whose descriptor is complete or whose deadline passed
+//   3. if any was woken, the turn ends; else idle, until the earliest deadline at most
+//
+//   spawned -> ready -> running -> waiting -> ready ...        running -> ended
+//
+// Invariants: a task is resumed only after it was woken, or once when spawned; ready work always
+// runs between idles; the thread never idles past a deadline; every complete descriptor is woken by
+// the look that sees it, so no stream starves another.
+// Threads: everything here belongs to the reactor's thread. Blocking: never, but in the idle port.
+// Allocation: roots and tables grow to their high-water mark and stay.
+// Time: frozen during one turn; `advance` is called by the turn alone.
+#pragma once
+
+#include <algorithm>
+#include <coroutine>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "lib/core/descriptor.hpp"
+#include "lib/core/error.hpp"
+#include "lib/core/task.hpp"
+#include "lib/core/time.hpp"
+#include "lib/port/clock_port.hpp"
+#include "lib/port/completion_port.hpp"
+#include "lib/port/idle_port.hpp"
+
+namespace gar {
+
+struct run_statistics {
+  uint64_t polls = 0;   // tasks resumed
+  uint64_t woken = 0;   // tasks woken by a look, a wake or a cancellation
+  uint64_t slept = 0;   // idles with only timers pending, or nothing
+  uint64_t parked = 0;  // idles on a word
+  uint64_t idle_ns = 0;
+};
+
+class reactor {
+ public:
+  template <class T = void>
+  using task = basic_task<reactor, T>;
+
+  enum class woke : uint8_t { complete, deadline, cancelled, event };
+
+  // One spawned task. Its address is stable until the task ends.
+  struct root {
+    std::coroutine_handle<> outermost;
+    std::coroutine_handle<> resume;
+    std::exception_ptr* failure = nullptr;
+    memory_descriptor descriptor;
+    instant deadline = instant::never();
+    duration park;              // the longest single park it allows; 0 means any
+    uint64_t parked_before = 0;  // the reactor's park count when it suspended
+    size_t armed_index = 0;
+    size_t heap_index = 0;
+    woke why = woke::event;
+    enum class state : uint8_t { ready, running, waiting } now = state::ready;
+    bool cancelled = false;
+    bool inline_only = false;  // of run_inline: suspending it is PendedInline
+    bool wake_again = false;   // woken while it was running or ready
+  };
+
+  reactor() = default;
+  reactor(const reactor&) = delete;
+  reactor& operator=(const reactor&) = delete;
+  ~reactor();
+
+  frame_pool& frames() { return frames_; }
+
+  // Takes the task over; it runs in the next turn. The root is valid until the task ends.
+  root* spawn(task<> t);
+  // Resumes a task that waits, with why == event; remembered if it is not waiting just now.
+  void wake(root& who);
+  // Resumes a task that waits, with why == cancelled; its next suspensions end at once the same way.
+  void cancel(root& who);
+
+  instant now() const { return now_; }
+  size_t tasks() const { return roots_.size() - free_.size(); }
+  size_t armed() const { return armed_.size(); }
+  size_t timers() const { return heap_.size(); }
+  bool has_ready() const { return !ready_.empty(); }
+  instant earliest() const { return heap_.empty() ? instant::never() : heap_.front()->deadline; }
+  // The shortest single park that any armed task allows; duration::max() when none says.
+  duration park_max() const;
+  bool any_complete() const;
+  const run_statistics& statistics() const { return statistics_; }
+  run_statistics& statistics() { return statistics_; }
+
+  // Steps of a turn.
+  void advance(instant to) { now_ = to > now_ ? to : now_; }
+  void run_ready();
+  size_t look();
+  // The first exception that left a spawned task; cleared by taking it.
+  std::exception_ptr take_failure() { return std::exchange(failure_, nullptr); }
+
+  // Awaitable: suspends until `what` is complete, `deadline` has come, or somebody wakes the task.
+  // `what` may be empty. `park` is the longest single park to take for it.
+  struct suspension {
+    reactor& owner;
+    memory_descriptor what;
+    instant deadline = instant::never();
+    duration park;
+    root* who = nullptr;
+
+    bool await_ready() const { return false; }
+    template <class P>
+    bool await_suspend(std::coroutine_handle<P> at) {
+      who = at.promise().root;
+      return owner.suspend(*who, at, *this);
+    }
+    woke await_resume() const { return who->why; }
+  };
+  suspension wait(memory_descriptor what, instant deadline = instant::never(), duration park = {}) {
+    return {*this, what, deadline, park};
+  }
+  suspension sleep_until(instant at) { return {*this, {}, at, {}}; }
+  // Until wake() or cancel().
+  suspension wait_event(instant deadline = instant::never()) { return {*this, {}, deadline, {}}; }
+
+  // Awaitable: lets every other ready task have its turn first.
+  struct yield {
+    reactor& owner;
+    bool await_ready() const { return false; }
+    template <class P>
+    bool await_suspend(std::coroutine_handle<P> at) {
+      return owner.yield_from(*at.promise().root, at);
+    }
+    void await_resume() const {}
+  };
+  yield yield_now() { return {*this}; }
+
+ private:
+  friend struct suspension;
+  struct armed_word {
+    const uint64_t* word;
+    uint64_t target;
+    root* who;
+  };
+  static constexpr size_t none = SIZE_MAX;
+
+  // false: do not suspend, the answer is there already.
+  bool suspend(root& who, std::coroutine_handle<> at, const suspension& s);
+  bool yield_from(root& who, std::coroutine_handle<> at);
+  void make_ready(root& who, woke why);
+  void disarm(root& who);
+  void end(root& who);
+  void heap_push(root& who);
+  void heap_remove(root& who);
+  void heap_place(size_t index, root* who);
+  void sift_up(size_t index);
+  void sift_down(size_t index);
+
+  frame_pool frames_;  // first: frames are freed into it until the end
+  std::vector<std::unique_ptr<root>> roots_;
+  std::vector<root*> free_;
+  std::vector<root*> ready_;
+  std::vector<root*> running_;
+  std::vector<armed_word> armed_;
+  std::vector<root*> heap_;  // binary heap by deadline
+  std::exception_ptr failure_;
+  instant now_;
+  run_statistics statistics_;
+};
+
+enum class turned : uint8_t {
+  ran,     // tasks are ready, or were woken
+  idled,   // the thread slept or parked
+  empty,   // nothing is registered: no task is ready, armed or timed (tasks may be left)
+};
+
+struct no_requests {
+  bool operator()() const { return false; }
+};
+
+// One turn. `take_requests` is called after the idle port was prepared and before the look: it may
+// spawn, wake and cancel, and says whether it did. On `empty` the caller decides: a run of tasks is
+// Stalled or done, a daemon blocks for requests.
+template <clock_port Clock, idle_port Idle, class Requests = no_requests>
+turned turn(reactor& r, Clock& clock, Idle& idle, Requests&& take_requests = {}) {
+  r.advance(clock.now());
+  r.run_ready();
+  idle.prepare();
+  const bool taken = take_requests();
+  r.advance(clock.now());
+  const size_t woken = r.look();
+  if (taken || woken > 0 || r.has_ready()) return turned::ran;
+  if (r.armed() == 0 && r.timers() == 0) return turned::empty;
+
+  const instant from = clock.now();
+  if (r.armed() == 0) {
+    ++r.statistics().slept;
+    idle.sleep_until(r.earliest());
+  } else {
+    ++r.statistics().parked;
+    const instant until = std::min(from + r.park_max(), r.earliest());
+    idle.park(until, [&r] { return r.any_complete(); });
+  }
+  r.statistics().idle_ns += (clock.now() - from).ns;
+  return turned::idled;
+}
+
+// timer_port of a task on a reactor.
+class reactor_timer {
+ public:
+  explicit reactor_timer(reactor& owner) : owner_(&owner) {}
+
+  struct sleep {
+    reactor::suspension inner;
+    bool await_ready() const { return false; }
+    template <class P>
+    bool await_suspend(std::coroutine_handle<P> at) {
+      return inner.await_suspend(at);
+    }
+    // An event before `at` is not the sleep's end: the waker's news is looked at afterwards.
+    result<void> await_resume() const {
+      if (inner.await_resume() == reactor::woke::cancelled) return error(errc::Cancelled);
+      return {};
+    }
+  };
+  sleep sleep_until(instant at) { return {owner_->sleep_until(at)}; }
+
+ private:
+  reactor* owner_;
+};
+
+// clock_port of a task on a reactor: the turn's frozen time.
+class reactor_clock {
+ public:
+  explicit reactor_clock(const reactor& owner) : owner_(&owner) {}
+  instant now() const { return owner_->now(); }
+
+ private:
+  const reactor* owner_;
+};
+
+static_assert(clock_port<reactor_clock>);
+
+}  // namespace gar
