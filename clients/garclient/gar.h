@@ -1,0 +1,273 @@
+/* gar.h - await GPU work without burning a CPU core on it.
+ *
+ *   gar_client* client;
+ *   gar_connect(NULL, &client);                   // to gard, or in-process when there is none
+ *   gar_stream_open(client, &ops, device, stream, NULL, &s);
+ *   gar_record(s, &sequence);                     // behind the work enqueued so far
+ *   gar_wait(s, sequence, NULL, NULL);            // returns when that work is done
+ *   gar_stream_close(s);
+ *   gar_close(client);
+ *
+ * A record enqueues, behind the stream's work, the store of the next sequence number into a word of
+ * host memory. A wait sleeps until that work is nearly done, parks on the word, and returns success
+ * only after the device itself said that the work is done. gard, where it runs, does the waiting for
+ * every process of the machine; without it the same calls work in-process.
+ *
+ * Results: every `int` function returns 0 or an error number of the registry (gar_errors.h);
+ * gar_error_text explains a number, gar_last_error the last failure on the calling thread.
+ * Units: *_ns nanoseconds. Timeouts are relative.
+ * Threads: any thread may call any function; a client or stream must not be closed while another
+ * thread uses it. What blocks says so. Nothing calls back.
+ * Ownership: handles are the caller's until closed; strings passed in are copied; strings returned
+ * live as long as the program.
+ * fork: a client opened before fork() is refused in the child with ForkedChild.
+ * Structs with `struct_bytes` must be zeroed and have it set to their size, so that they can grow.
+ */
+#ifndef GAR_H
+#define GAR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "gar_device.h"
+#include "gar_errors.h"
+
+#if defined(__GNUC__)
+#define GAR_API __attribute__((visibility("default")))
+#else
+#define GAR_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Version and errors ------------------------------------------------------------------- */
+
+/* "0.1.0" */
+GAR_API const char* gar_version(void);
+/* The registry's name of an error number ("TimedOut"), or "Unknown". */
+GAR_API const char* gar_error_name(int error);
+/* The registry's message of an error number, with its arguments as placeholders. */
+GAR_API const char* gar_error_text(int error);
+/* Copies the text of the calling thread's last failure, arguments in place, into `text` (always
+ * NUL-terminated if capacity_bytes > 0) and returns its error number, 0 if there was none. */
+GAR_API int gar_last_error(char* text, size_t capacity_bytes);
+
+/* ---- Client --------------------------------------------------------------------------------- */
+
+typedef struct gar_client gar_client;
+
+typedef struct gar_client_options {
+  size_t struct_bytes;
+  const char* socket_path; /* NULL: $GARD_SOCKET, else /run/gard/gard.sock, else
+                              $XDG_RUNTIME_DIR/gard/gard.sock */
+  const char* name;        /* 1..63 bytes of UTF-8, for plans and status; NULL: the program's name */
+  uint32_t flags;          /* GAR_CLIENT_* */
+  uint32_t reserved;
+} gar_client_options;
+
+#define GAR_CLIENT_IN_PROCESS 0x1u  /* never connect */
+#define GAR_CLIENT_NEED_DAEMON 0x2u /* fail with NotReachable instead of working in-process */
+
+/* Connects to gard, for at most a second, or settles for in-process. `options` may be NULL.
+ * In-process the plan is $GAR_PLAN, or the one as shipped.
+ * Errors: InvalidArgument, InvalidPlan (of GAR_PLAN), NotReachable (with GAR_CLIENT_NEED_DAEMON),
+ * SystemCall. Blocks for at most the handshake. */
+GAR_API int gar_connect(const gar_client_options* options, gar_client** client);
+
+/* Closes every stream left open, ends pending asynchronous waits with Cancelled, and frees the
+ * client. May block while streams settle. NULL is fine. */
+GAR_API int gar_close(gar_client* client);
+
+#define GAR_MODE_IN_PROCESS 0
+#define GAR_MODE_DAEMON 1
+/* How new waits are served just now. */
+GAR_API int gar_mode(const gar_client* client);
+
+/* Publishes the row count of the current batch: it picks the band of every wait that names no rows
+ * of its own. 0 until first published. */
+GAR_API int gar_rows(gar_client* client, uint32_t rows);
+
+typedef struct gar_counters {
+  size_t struct_bytes;
+  uint64_t waits;          /* ended, of any kind */
+  uint64_t delegated;      /* of them, ended by gard's word */
+  uint64_t in_process;     /* of them, ended without a gard (not block, poll or inline ones) */
+  uint64_t limit_refused;  /* refused by gard for a limit and run inline instead */
+  uint64_t early_words;    /* the word came before the authority said done */
+  uint64_t owner_backstops; /* waits that gard was silent about and the library ended itself */
+  uint64_t reconnects;
+  uint64_t pages_leaked;   /* device pages that did not settle and stay registered */
+  uint64_t service_cpu_ns; /* CPU time of the library's service thread */
+} gar_counters;
+
+/* struct_bytes must be set. */
+GAR_API int gar_client_counters(const gar_client* client, gar_counters* counters);
+
+/* ---- Streams -------------------------------------------------------------------------------- */
+
+typedef struct gar_stream gar_stream;
+
+typedef struct gar_stream_options {
+  size_t struct_bytes;
+  const char* name; /* up to 63 bytes, for status; may be NULL */
+} gar_stream_options;
+
+/* Opens a stream of a device of the program's own. `device` is what `map` gets, `stream` what the
+ * other verbs get. `options` may be NULL.
+ * Errors: InvalidArgument, Backend (the device's map failed), LimitStreams and LimitPages (of the
+ * library itself: 8192 streams per client), ForkedChild. May block for a request to gard. */
+GAR_API int gar_stream_open(gar_client* client, const gar_device_ops* ops, void* device,
+                            void* stream, const gar_stream_options* options, gar_stream** opened);
+
+/* Opens a stream whose word is its own authority: the producer is not a GPU (a CPU thread, a DPU).
+ * gar_record hands out the next number, gar_signal stores it. */
+GAR_API int gar_word_stream_open(gar_client* client, const gar_stream_options* options,
+                                 gar_stream** opened);
+/* Stores `sequence` into a word stream's word, which completes every number up to it. Never blocks.
+ * Errors: InvalidArgument (not a word stream, or a number never handed out). */
+GAR_API int gar_signal(gar_stream* stream, uint64_t sequence);
+
+/* Settles what is pending, then gives the slot back. Waits still pending on the stream end with
+ * Closed. Blocks while the stream's work runs. NULL is fine. */
+GAR_API int gar_stream_close(gar_stream* stream);
+
+/* Records the stream's work so far and gives its number. Like recording an event: many can be in
+ * flight, each is complete by itself; at most 256 that are not known to be done.
+ * Errors: LimitRecords, StreamFailed, Backend. Never waits for the device. */
+GAR_API int gar_record(gar_stream* stream, uint64_t* sequence);
+
+/* ---- Waits ---------------------------------------------------------------------------------- */
+
+typedef struct gar_wait_options {
+  size_t struct_bytes;
+  uint64_t timeout_ns; /* 0: none */
+  const char* point;   /* the readback point, 1..63 bytes of UTF-8; NULL: estimated per stream */
+  uint32_t rows;       /* of this wait's batch, with GAR_WAIT_ROWS */
+  uint32_t flags;      /* GAR_WAIT_* */
+} gar_wait_options;
+
+#define GAR_WAIT_INLINE 0x1u /* run the plan on the calling thread, whatever it is */
+#define GAR_WAIT_ROWS 0x2u   /* `rows` picks the band, not the published count */
+
+#define GAR_KIND_BLOCKED 0
+#define GAR_KIND_IMMEDIATE 1
+#define GAR_KIND_LATE 2
+#define GAR_KIND_PARKED 3
+
+/* How a wait really ended. */
+typedef struct gar_report {
+  uint64_t wait_ns;  /* from the call to the end */
+  uint64_t slept_ns; /* of it, in the predicted sleep */
+  uint32_t parks;
+  uint32_t backstop_queries;
+  uint32_t early_words;
+  uint8_t kind;       /* GAR_KIND_* */
+  uint8_t delegated;  /* 1: gard did the waiting */
+  uint8_t in_process; /* 1: it ended without a gard; 0 for block, poll and inline waits */
+  uint8_t reserved;
+} gar_report;
+
+/* Waits until the work recorded under `sequence` is done. `options` and `report` may be NULL.
+ * Blocks. Errors: TimedOut, Backend (the device failed), StreamFailed, InvalidArgument (a number
+ * never recorded), Closed. After an error the report says how far the wait came. */
+GAR_API int gar_wait(gar_stream* stream, uint64_t sequence, const gar_wait_options* options,
+                     gar_report* report);
+
+/* Waits until the stream's work so far is done: asks the stream, and records if it is pending. */
+GAR_API int gar_wait_stream(gar_stream* stream, const gar_wait_options* options,
+                            gar_report* report);
+
+/* Is the work recorded under `sequence` done? Asks the device; never blocks. 0 with *done. */
+GAR_API int gar_query(gar_stream* stream, uint64_t sequence, int* done);
+
+typedef struct gar_completion {
+  uint64_t ticket;
+  void* user_data;
+  int error; /* 0, or as gar_wait returns */
+  int reserved;
+  gar_report report;
+} gar_completion;
+
+/* Starts a wait and returns at once; it ends as one completion to be taken. `user_data` comes back
+ * with it; `ticket` (may be NULL) names the wait for gar_cancel. GAR_WAIT_INLINE is refused with
+ * InvalidArgument. At most 4096 waits that were not taken per client: LimitWaits. */
+GAR_API int gar_wait_async(gar_stream* stream, uint64_t sequence, const gar_wait_options* options,
+                           void* user_data, uint64_t* ticket);
+
+/* A descriptor that polls readable while completions can be taken. It belongs to the client: do not
+ * read or close it. -1 on failure. */
+GAR_API int gar_client_fd(gar_client* client);
+
+/* Takes up to `capacity_count` completions; *taken_count may be 0. Never blocks. */
+GAR_API int gar_take(gar_client* client, gar_completion* completions, size_t capacity_count,
+                     size_t* taken_count);
+
+/* Ends a pending asynchronous wait with Cancelled; its completion is still to be taken. 0 also when
+ * it has just ended by itself; InvalidArgument for a ticket never given. */
+GAR_API int gar_cancel(gar_client* client, uint64_t ticket);
+
+/* ---- The simulated device ------------------------------------------------------------------- */
+
+/* A software device in this process: streams in order, durations as told, faults on request. One
+ * thread per gar_sim runs it in real time. */
+typedef struct gar_sim gar_sim;
+typedef struct gar_sim_queue gar_sim_queue;
+
+GAR_API int gar_sim_create(gar_sim** sim);
+/* Every queue must have been destroyed, and the streams opened on them closed. */
+GAR_API void gar_sim_destroy(gar_sim* sim);
+GAR_API int gar_sim_queue_create(gar_sim* sim, gar_sim_queue** queue);
+GAR_API void gar_sim_queue_destroy(gar_sim_queue* queue);
+
+/* Enqueues work of a duration; at its end it writes `value` into `*truth` (may be NULL), which must
+ * live until then. */
+GAR_API int gar_sim_submit(gar_sim_queue* queue, uint64_t duration_ns, uint64_t* truth,
+                           uint64_t value);
+
+#define GAR_SIM_FAULT_LOST_STORE 1   /* the next record's store never lands */
+#define GAR_SIM_FAULT_LATE_STORE 2   /* ... lands `value` ns after the work is done */
+#define GAR_SIM_FAULT_EARLY_STORE 3  /* ... lands as soon as the work before it starts */
+#define GAR_SIM_FAULT_DEVICE_ERROR 4 /* the next work fails with status `value`; nothing after it runs */
+#define GAR_SIM_FAULT_ARM_ERROR 5    /* the next record is refused with status `value` */
+/* Applies to the next record or work enqueued, once. */
+GAR_API int gar_sim_fault(gar_sim_queue* queue, int fault, uint64_t value);
+
+/* Opens a stream on a queue of the simulated device. */
+GAR_API int gar_sim_stream_open(gar_client* client, gar_sim_queue* queue,
+                                const gar_stream_options* options, gar_stream** opened);
+/* When the store of `sequence` landed, as CLOCK_MONOTONIC in ns; 0 if it did not or was forgotten
+ * (the last 1024 of a queue are kept). */
+GAR_API uint64_t gar_sim_stored_ns(gar_sim_queue* queue, uint64_t sequence);
+
+/* ---- Vulkan --------------------------------------------------------------------------------- */
+
+/* Handles of a program's own VkDevice, which must have been created with VK_EXT_external_memory_host
+ * and the timeline semaphore feature. The queue is externally synchronised, as Vulkan demands: if
+ * other threads submit to it, give `lock` and `unlock`, which the library calls around its own
+ * submissions. */
+typedef struct gar_vulkan_queue {
+  size_t struct_bytes;
+  void* instance;        /* VkInstance */
+  void* physical_device; /* VkPhysicalDevice */
+  void* device;          /* VkDevice */
+  void* queue;           /* VkQueue */
+  uint32_t queue_family_index;
+  uint32_t reserved;
+  void (*lock)(void* context);   /* may be NULL */
+  void (*unlock)(void* context); /* may be NULL */
+  void* lock_context;
+} gar_vulkan_queue;
+
+/* Opens a Vulkan queue as a stream: the store is a transfer command submitted behind the queue's
+ * work, the authority a timeline semaphore. Errors: Unavailable (no loader, an extension or feature
+ * that is missing, named; or built without Vulkan headers), Backend, ForeignStream. */
+GAR_API int gar_vulkan_stream_open(gar_client* client, const gar_vulkan_queue* queue,
+                                   const gar_stream_options* options, gar_stream** opened);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
