@@ -31,7 +31,9 @@ static_assert(numbers_rise(), "find_error searches by bisection");
 
 }  // namespace
 
-std::span<const error_entry> error_registry() { return registry; }
+std::span<const error_entry> error_registry() {
+  return registry;
+}
 
 const error_entry* find_error(uint16_t number) {
   const auto* at = std::lower_bound(

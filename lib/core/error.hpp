@@ -27,7 +27,7 @@ enum class errc : uint16_t {
 struct error_entry {
   errc code;
   std::string_view name;
-  std::string_view kind;   // "error" or "warning"
+  std::string_view kind;    // "error" or "warning"
   std::string_view class_;  // "caller", "peer", "environment", "limit", "transient", "internal"
   bool retry;
   int exit_status;

@@ -8,6 +8,8 @@
 #include <limits>
 #include <span>
 
+#include "lib/core/printable.hpp"
+
 namespace gar {
 namespace {
 
@@ -26,19 +28,6 @@ constexpr bool is_digit(char c) {
 }
 constexpr bool is_word(char c) {
   return is_digit(c) || c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-// What a person, a log and a JSON text can take, whatever the bytes are.
-std::string printable(std::string_view text, size_t bytes_max) {
-  std::string shown;
-  for (char c : text) {
-    const bool plain = c >= 0x20 && c < 0x7f;
-    std::string one =
-        plain ? std::string(1, c) : fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    if (shown.size() + one.size() > bytes_max) return shown + "...";
-    shown += one;
-  }
-  return shown;
 }
 
 // One key of a key list: its range and where its value goes.

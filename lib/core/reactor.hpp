@@ -57,7 +57,7 @@ class reactor {
     std::exception_ptr* failure = nullptr;
     memory_descriptor descriptor;
     instant deadline = instant::never();
-    duration park;              // the longest single park it allows; 0 means any
+    duration park;               // the longest single park it allows; 0 means any
     uint64_t parked_before = 0;  // the reactor's park count when it suspended
     size_t armed_index = 0;
     size_t heap_index = 0;
@@ -79,7 +79,8 @@ class reactor {
   root* spawn(task<> t);
   // Resumes a task that waits, with why == event; remembered if it is not waiting just now.
   void wake(root& who);
-  // Resumes a task that waits, with why == cancelled; its next suspensions end at once the same way.
+  // Resumes a task that waits, with why == cancelled; its next suspensions end at once the same
+  // way.
   void cancel(root& who);
 
   instant now() const { return now_; }
@@ -171,9 +172,9 @@ class reactor {
 };
 
 enum class turned : uint8_t {
-  ran,     // tasks are ready, or were woken
-  idled,   // the thread slept or parked
-  empty,   // nothing is registered: no task is ready, armed or timed (tasks may be left)
+  ran,    // tasks are ready, or were woken
+  idled,  // the thread slept or parked
+  empty,  // nothing is registered: no task is ready, armed or timed (tasks may be left)
 };
 
 struct no_requests {

@@ -67,8 +67,8 @@ struct promise_base {
     return frame_pool::allocate(&pooled.frames(), bytes);
   }
   template <class Self, has_frames P, class... A>
-    requires(!has_frames<Self>)
-  static void* operator new(size_t bytes, const Self&, P& pooled, const A&...) {
+  requires(!has_frames<Self>) static void* operator new(size_t bytes, const Self&, P& pooled,
+                                                        const A&...) {
     return frame_pool::allocate(&pooled.frames(), bytes);
   }
   static void* operator new(size_t bytes) { return frame_pool::allocate(nullptr, bytes); }

@@ -36,10 +36,14 @@ enum class wait_kind : uint8_t { blocked, immediate, late, parked };
 
 constexpr std::string_view name_of(wait_kind kind) {
   switch (kind) {
-    case wait_kind::blocked: return "blocked";
-    case wait_kind::immediate: return "immediate";
-    case wait_kind::late: return "late";
-    case wait_kind::parked: return "parked";
+    case wait_kind::blocked:
+      return "blocked";
+    case wait_kind::immediate:
+      return "immediate";
+    case wait_kind::late:
+      return "late";
+    case wait_kind::parked:
+      return "parked";
   }
   return "";
 }
