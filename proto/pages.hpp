@@ -17,8 +17,9 @@
 //   offset 4    reserved       u32     0
 //   offset 8    generation     u64     the node's plan generation
 //
-// Memory order: the reactor stores `asleep`, then a full fence, then re-checks requests; a requester
-// stores its request, then a full fence, then reads the state. One of the two sees the other.
+// Memory order: the reactor stores `asleep`, then a full fence, then re-checks requests; a
+// requester stores its request, then a full fence, then reads the state. One of the two sees the
+// other.
 #pragma once
 
 #include <cstddef>
@@ -58,7 +59,9 @@ static_assert(offsetof(state_page, reserved) == 4);
 static_assert(offsetof(state_page, generation) == 8);
 
 // Which bell word a client rings.
-constexpr size_t bell_index(uint64_t client_id) { return client_id % words_per_line; }
+constexpr size_t bell_index(uint64_t client_id) {
+  return client_id % words_per_line;
+}
 
 // The value of one ring. Never 0: bit 63 is always set.
 constexpr uint64_t bell_value(uint64_t client_id, uint32_t stream_index, uint64_t sequence) {

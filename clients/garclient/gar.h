@@ -10,8 +10,8 @@
  *
  * A record enqueues, behind the stream's work, the store of the next sequence number into a word of
  * host memory. A wait sleeps until that work is nearly done, parks on the word, and returns success
- * only after the device itself said that the work is done. gard, where it runs, does the waiting for
- * every process of the machine; without it the same calls work in-process.
+ * only after the device itself said that the work is done. gard, where it runs, does the waiting
+ * for every process of the machine; without it the same calls work in-process.
  *
  * Results: every `int` function returns 0 or an error number of the registry (gar_errors.h);
  * gar_error_text explains a number, gar_last_error the last failure on the calling thread.
@@ -62,8 +62,8 @@ typedef struct gar_client_options {
   size_t struct_bytes;
   const char* socket_path; /* NULL: $GARD_SOCKET, else /run/gard/gard.sock, else
                               $XDG_RUNTIME_DIR/gard/gard.sock */
-  const char* name;        /* 1..63 bytes of UTF-8, for plans and status; NULL: the program's name */
-  uint32_t flags;          /* GAR_CLIENT_* */
+  const char* name; /* 1..63 bytes of UTF-8, for plans and status; NULL: the program's name */
+  uint32_t flags;   /* GAR_CLIENT_* */
   uint32_t reserved;
 } gar_client_options;
 
@@ -91,11 +91,11 @@ GAR_API int gar_rows(gar_client* client, uint32_t rows);
 
 typedef struct gar_counters {
   size_t struct_bytes;
-  uint64_t waits;          /* ended, of any kind */
-  uint64_t delegated;      /* of them, ended by gard's word */
-  uint64_t in_process;     /* of them, ended without a gard (not block, poll or inline ones) */
-  uint64_t limit_refused;  /* refused by gard for a limit and run inline instead */
-  uint64_t early_words;    /* the word came before the authority said done */
+  uint64_t waits;           /* ended, of any kind */
+  uint64_t delegated;       /* of them, ended by gard's word */
+  uint64_t in_process;      /* of them, ended without a gard (not block, poll or inline ones) */
+  uint64_t limit_refused;   /* refused by gard for a limit and run inline instead */
+  uint64_t early_words;     /* the word came before the authority said done */
   uint64_t owner_backstops; /* waits that gard was silent about and the library ended itself */
   uint64_t reconnects;
   uint64_t pages_leaked;   /* device pages that did not settle and stay registered */
@@ -226,11 +226,12 @@ GAR_API void gar_sim_queue_destroy(gar_sim_queue* queue);
 GAR_API int gar_sim_submit(gar_sim_queue* queue, uint64_t duration_ns, uint64_t* truth,
                            uint64_t value);
 
-#define GAR_SIM_FAULT_LOST_STORE 1   /* the next record's store never lands */
-#define GAR_SIM_FAULT_LATE_STORE 2   /* ... lands `value` ns after the work is done */
-#define GAR_SIM_FAULT_EARLY_STORE 3  /* ... lands as soon as the work before it starts */
-#define GAR_SIM_FAULT_DEVICE_ERROR 4 /* the next work fails with status `value`; nothing after it runs */
-#define GAR_SIM_FAULT_ARM_ERROR 5    /* the next record is refused with status `value` */
+#define GAR_SIM_FAULT_LOST_STORE 1  /* the next record's store never lands */
+#define GAR_SIM_FAULT_LATE_STORE 2  /* ... lands `value` ns after the work is done */
+#define GAR_SIM_FAULT_EARLY_STORE 3 /* ... lands as soon as the work before it starts */
+#define GAR_SIM_FAULT_DEVICE_ERROR \
+  4 /* the next work fails with status `value`; nothing after it runs */
+#define GAR_SIM_FAULT_ARM_ERROR 5 /* the next record is refused with status `value` */
 /* Applies to the next record or work enqueued, once. */
 GAR_API int gar_sim_fault(gar_sim_queue* queue, int fault, uint64_t value);
 
@@ -243,10 +244,10 @@ GAR_API uint64_t gar_sim_stored_ns(gar_sim_queue* queue, uint64_t sequence);
 
 /* ---- Vulkan --------------------------------------------------------------------------------- */
 
-/* Handles of a program's own VkDevice, which must have been created with VK_EXT_external_memory_host
- * and the timeline semaphore feature. The queue is externally synchronised, as Vulkan demands: if
- * other threads submit to it, give `lock` and `unlock`, which the library calls around its own
- * submissions. */
+/* Handles of a program's own VkDevice, which must have been created with
+ * VK_EXT_external_memory_host and the timeline semaphore feature. The queue is externally
+ * synchronised, as Vulkan demands: if other threads submit to it, give `lock` and `unlock`, which
+ * the library calls around its own submissions. */
 typedef struct gar_vulkan_queue {
   size_t struct_bytes;
   void* instance;        /* VkInstance */

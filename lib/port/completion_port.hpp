@@ -7,8 +7,8 @@
 //   arm()         enqueue the store of the next sequence number behind the pending work. Does
 //                 nothing where the wait is for a number that was recorded before.
 //   park(bound)   wait on the word. The answer `arrived` says whether to ask the authority now; an
-//                 early "no" (a spurious wake) is allowed at any time, and so is "yes" when the port
-//                 learned by other means that the authority has an answer.
+//                 early "no" (a spurious wake) is allowed at any time, and so is "yes" when the
+//                 port learned by other means that the authority has an answer.
 //
 // Each verb gives a result<...> where the host blocks, or something to co_await for that result
 // where the host suspends. An error of any verb ends the wait with that error, unchanged. A port
@@ -28,7 +28,7 @@ struct park_bound {
 
 struct park_answer {
   bool arrived = false;  // ask the authority now
-  uint32_t parks = 1;    // how many single parks this took; a host may take several before answering
+  uint32_t parks = 1;  // how many single parks this took; a host may take several before answering
 };
 
 template <class P>

@@ -4,13 +4,12 @@
  *
  * A "stream" is anything that runs work in order and can store 8 bytes behind it.
  *
- * Threads: `query`, `block`, `poll`, `park` and `unmap` may be called from any thread, also from the
- * library's service thread, at the same time as each other; `arm` and `settle` of one stream are
- * never called at the same time as each other. None may call back into the library.
- * Errors: a negative answer means failed; `failure` then holds the vendor's status and the name of
- * the call that failed.
- * Ownership: `device` and `stream` are the caller's, and must live until the stream is closed and
- * its pages are unmapped (the client's end at the latest).
+ * Threads: `query`, `block`, `poll`, `park` and `unmap` may be called from any thread, also from
+ * the library's service thread, at the same time as each other; `arm` and `settle` of one stream
+ * are never called at the same time as each other. None may call back into the library. Errors: a
+ * negative answer means failed; `failure` then holds the vendor's status and the name of the call
+ * that failed. Ownership: `device` and `stream` are the caller's, and must live until the stream is
+ * closed and its pages are unmapped (the client's end at the latest).
  */
 #ifndef GAR_DEVICE_H
 #define GAR_DEVICE_H
@@ -72,8 +71,8 @@ typedef struct gar_device_ops {
    * `query`. */
   int (*poll)(void* stream, uint64_t sequence, uint64_t timeout_ns, gar_device_failure* failure);
 
-  /* Waits on the word for at most park_ns. 1: ask the authority now; 0: look again. May be NULL: the
-   * library parks in hardware where it can. */
+  /* Waits on the word for at most park_ns. 1: ask the authority now; 0: look again. May be NULL:
+   * the library parks in hardware where it can. */
   int (*park)(void* stream, const uint64_t* word, uint64_t target, uint64_t park_ns);
 
   /* Is there work on the stream that no record covers yet? GAR_PENDING: perhaps, GAR_DONE: none.

@@ -3,10 +3,10 @@
 //   prepare()               remember what the shared doorbell says now, before the reactor looks at
 //                           its words
 //   park(until, complete)   return when a word that is waited for changed, when a request came, or
-//                           at `until`; at once if the doorbell changed since prepare(). `complete()`
-//                           looks at the words themselves: true means return. An implementation
-//                           without a doorbell calls it; one with hardware monitors re-checks it
-//                           after arming.
+//                           at `until`; at once if the doorbell changed since prepare().
+//                           `complete()` looks at the words themselves: true means return. An
+//                           implementation without a doorbell calls it; one with hardware monitors
+//                           re-checks it after arming.
 //   sleep_until(at)         return at `at` (it may overshoot) or when a request came
 //   block()                 return when a request came; uses no CPU
 //

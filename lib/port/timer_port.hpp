@@ -10,6 +10,8 @@
 namespace gar {
 
 template <class T>
-concept timer_port = requires(T& t, instant at) { t.sleep_until(at); };
+concept timer_port = requires(T& t, instant at) {
+  t.sleep_until(at);
+};
 
 }  // namespace gar

@@ -14,10 +14,13 @@ endif()
 find_package(benchmark QUIET)
 
 # Vendors' headers: each may be absent. Nothing links a vendor's library.
-find_path(GAR_VULKAN_INCLUDE vulkan/vulkan.h)
-find_path(GAR_CUDA_INCLUDE cudaTypedefs.h
-  HINTS ENV CUDA_HOME PATHS /usr/local/cuda/include /opt/cuda/include PATH_SUFFIXES include)
-find_path(GAR_HIP_INCLUDE hip/hip_runtime_api.h HINTS ENV ROCM_PATH PATHS /opt/rocm/include)
+option(GAR_VENDOR_HEADERS "Use the CUDA, HIP and Vulkan headers that are found" ON)
+if(GAR_VENDOR_HEADERS)
+  find_path(GAR_VULKAN_INCLUDE vulkan/vulkan.h)
+  find_path(GAR_CUDA_INCLUDE cudaTypedefs.h
+    HINTS ENV CUDA_HOME PATHS /usr/local/cuda/include /opt/cuda/include PATH_SUFFIXES include)
+  find_path(GAR_HIP_INCLUDE hip/hip_runtime_api.h HINTS ENV ROCM_PATH PATHS /opt/rocm/include)
+endif()
 
 function(gar_row name value)
   string(LENGTH "${name}" length)
