@@ -197,6 +197,11 @@ struct cancel_fixed {
 };
 
 // ---- s>c completion: waits that ended, several at once.
+inline constexpr uint8_t kind_blocked = 0;    // by the vendor's blocking wait
+inline constexpr uint8_t kind_immediate = 1;  // found done before anything was waited for
+inline constexpr uint8_t kind_late = 2;       // found done by the first look after the sleep
+inline constexpr uint8_t kind_parked = 3;     // seen pending, then done
+
 struct completion_entry {
   uint64_t cookie;
   uint64_t wait_ns;
@@ -204,7 +209,7 @@ struct completion_entry {
   uint32_t parks;
   uint32_t backstop_queries;
   uint16_t code;      // 0: the word arrived (or, for a word authority, done); else an error number
-  uint8_t kind;       // wait_kind: 0 blocked, 1 immediate, 2 late, 3 parked
+  uint8_t kind;       // kind_*
   uint8_t confirmed;  // 1: the owner's own probe answer said done; 0: query once more
   int32_t status;     // of Backend: the vendor's status
   char call[call_field_bytes];  // of Backend: the vendor's call
@@ -252,9 +257,9 @@ struct outcome_entry {
   uint32_t parks;
   uint32_t backstop_queries;
   uint32_t rows;
-  uint16_t code;  // 0: done; else an error number
-  uint8_t what;   // outcome_*
-  uint8_t kind;
+  uint16_t code;   // 0: done; else an error number
+  uint8_t what;    // outcome_*
+  uint8_t kind;    // kind_*
   uint8_t sample;  // sample_*
   uint8_t reserved[3];
 };

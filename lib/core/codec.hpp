@@ -166,8 +166,9 @@ size_t descriptors_of(message_type type);
 // A frame as one SEQPACKET message delivered it.
 result<message> decode(std::span<const std::byte> frame);
 
-// Bytes to send. GAR_ASSERT on values that do not fit: they are ours. Entries of completions,
-// probes, statuses and outcomes beyond `entries_max` must be split by the caller.
+// Bytes to send. GAR_ASSERT on names, plans, asks and counts that do not fit: they are ours, and
+// checked where they come in. What may quote others, a refusal's text and a driver's reason, is cut
+// and cleaned to fit. Entries beyond `*_entries_max` must be split by the caller.
 std::vector<std::byte> encode(const message& m);
 
 // How many entries of each kind fit into one frame.
@@ -181,13 +182,15 @@ inline constexpr size_t outcome_entries_max =
     (frame_bytes_max - sizeof(header)) / sizeof(outcome_entry);
 inline constexpr size_t answer_part_bytes_max = frame_bytes_max - sizeof(answer_fixed);
 
-// Splits an answer into as many messages as it takes.
+// Splits an answer of 1..answer_bytes_max bytes of UTF-8 into as many messages as it takes, never
+// within a character.
 std::vector<answer> split_answer(uint64_t cookie, std::string_view json);
 
 // Is this 1..63 bytes of UTF-8 without control characters? The rule for client and point names.
 bool valid_name(std::string_view name);
 
-// Copies a vendor call's name into an entry's field, cut to fit.
+// Copies a vendor call's name into an entry's field, cut and cleaned to fit: it may come from a
+// program's own device.
 void set_call(char (&field)[call_field_bytes], std::string_view call);
 
 }  // namespace gar::proto

@@ -1,0 +1,30 @@
+# cmake -DFROM=errors.def -DTO=gar_errors.h -P make_errors_header.cmake
+#
+# Writes the registry of errors as C constants: GAR_E_ and the name in capitals, GAR_W_ for warnings.
+
+file(STRINGS "${FROM}" rows REGEX "^GAR_ERROR\\(")
+set(text "/* gar_errors.h - every error and warning of gard. Generated from proto/errors.def.\n")
+string(APPEND text " * A number never changes its meaning and is never reused. {0}, {1}, ... are arguments. */\n")
+string(APPEND text "#ifndef GAR_ERRORS_H\n#define GAR_ERRORS_H\n")
+foreach(row IN LISTS rows)
+  if(NOT row MATCHES
+     "^GAR_ERROR\\((0x[0-9a-f]+), ([A-Za-z]+), (error|warning), [a-z]+, (yes|no), [0-9]+, \"(.*)\", \"(.*)\"\\)$")
+    message(FATAL_ERROR "errors.def: not a row: ${row}")
+  endif()
+  set(number "${CMAKE_MATCH_1}")
+  set(name "${CMAKE_MATCH_2}")
+  set(kind "${CMAKE_MATCH_3}")
+  set(message "${CMAKE_MATCH_5}")
+  set(remedy "${CMAKE_MATCH_6}")
+  string(REGEX REPLACE "([a-z0-9])([A-Z])" "\\1_\\2" constant "${name}")
+  string(TOUPPER "${constant}" constant)
+  set(prefix "GAR_E_")
+  if(kind STREQUAL "warning")
+    set(prefix "GAR_W_")
+  endif()
+  string(REPLACE "\\\"" "\"" message "${message}")
+  string(REPLACE "\\\"" "\"" remedy "${remedy}")
+  string(APPEND text "\n/* ${name}: ${message}\n * ${remedy} */\n#define ${prefix}${constant} ${number}\n")
+endforeach()
+string(APPEND text "\n#endif\n")
+file(WRITE "${TO}" "${text}")
