@@ -1,0 +1,102 @@
+// Engine: the running daemon, from the clients' socket to the thread that finds their completions.
+//
+// gard's parts (the node's state machine, the executor, the sockets) each know one thing; the
+// engine builds the real ones, wires them, and is all that main and the control server see.
+//
+//   make: probe, resolve the executor, make pages, listen -> run: serve -> stop: end waits, bye
+//
+// Threads: make, run and everything below on the thread that calls run (the io thread), unless said
+// otherwise; `stop` also from a handler on `io()`. The executor's threads are the engine's own.
+// Blocking: run, until stopped; a stop takes less than a second.
+// Ownership: options are copied; hooks run on the io thread and may call back into the engine.
+// Errors: ExecutorRefused; AlreadyRunning; SystemCall; as named at each call.
+#pragma once
+
+#include <sys/types.h>
+
+#include <boost/asio/io_context.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/request_scope.hpp"
+#include "lib/core/node_limits.hpp"
+#include "lib/core/node_snapshot.hpp"
+#include "lib/core/plan_registry.hpp"
+#include "lib/core/resolve.hpp"
+
+namespace gar {
+
+enum class scheduling : uint8_t { other, fifo };
+
+// What a reload may change while gard runs.
+struct engine_settings {
+  std::vector<configured_plan> plans;
+  node_limits limits;
+};
+
+struct engine_options {
+  std::string version;
+  std::string socket_path;
+  mode_t socket_mode = 0600;
+  std::optional<gid_t> socket_group;
+
+  executor_kind executor = executor_kind::gpu_reactor;
+  gar::strictness strictness = gar::strictness::fallback;
+  bool software_word_wait = true;
+  std::optional<unsigned> cpu;  // the executor's thread stays on this one
+  gar::scheduling scheduling = gar::scheduling::other;
+  int priority = 1;  // with fifo
+
+  engine_settings settings;
+
+  // Answers one control request: JSON in, JSON out. For `ask` on the clients' socket.
+  std::function<std::string(std::string_view json, request_scope scope)> answer;
+  // Reads the configuration again; for SIGHUP and the control request `reload`.
+  std::function<result<engine_settings>()> reload;
+  // The stop has begun.
+  std::function<void()> stopping;
+};
+
+class engine {
+ public:
+  static result<std::unique_ptr<engine>> make(engine_options options);
+  ~engine();
+  engine(const engine&) = delete;
+  engine& operator=(const engine&) = delete;
+
+  // For the control server, the watchdog's timer and the like. What is left on it when the engine
+  // has stopped is dropped.
+  boost::asio::io_context& io();
+
+  // Serves until stop, SIGTERM or SIGINT; SIGHUP reloads.
+  result<void> run();
+  // Takes no more waits, ends the pending ones with ShuttingDown, says bye, makes run return.
+  void stop();
+
+  status_snapshot status(const request_scope& scope) const;
+  std::vector<client_snapshot> clients(const request_scope& scope) const;
+  std::vector<stream_snapshot> streams(const request_scope& scope) const;
+  std::vector<point_snapshot> points(const request_scope& scope) const;
+
+  uint64_t plan_generation() const;
+  std::vector<plan_in_force> plans() const;
+  // Each answers the generation that is in force afterwards.
+  result<uint64_t> plan_set(plan_scope scope, const bands& requested);
+  result<uint64_t> plan_unset(const plan_scope& scope);
+  // A bad configuration leaves everything as it was, and its error is answered and logged.
+  result<uint64_t> reload(bool replace);
+
+  const resolved_executor& executor() const;
+  const capabilities& host() const;
+
+ private:
+  class parts;
+  explicit engine(std::unique_ptr<parts> p);
+  std::unique_ptr<parts> parts_;
+};
+
+}  // namespace gar
