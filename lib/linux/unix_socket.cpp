@@ -52,9 +52,9 @@ result<address> address_of(const std::string& path) {
   return a;
 }
 
-result<unique_fd> make_socket(socket_kind kind, int flags) {
-  const int type = kind == socket_kind::seqpacket ? SOCK_SEQPACKET : SOCK_STREAM;
-  unique_fd fd(::socket(AF_UNIX, type | SOCK_CLOEXEC | flags, 0));
+result<unique_fd> make_socket(socket_type type, int flags) {
+  const int number = type == socket_type::seqpacket ? SOCK_SEQPACKET : SOCK_STREAM;
+  unique_fd fd(::socket(AF_UNIX, number | SOCK_CLOEXEC | flags, 0));
   if (!fd) return last_system_error("socket");
   return fd;
 }
@@ -121,7 +121,7 @@ result<unique_fd> listen_at(const std::string& path, const listen_options& optio
   if (*there == socket_file::stale && ::unlink(path.c_str()) != 0 && errno != ENOENT) {
     return last_system_error("unlink " + path);
   }
-  result<unique_fd> fd = make_socket(options.kind, SOCK_NONBLOCK);
+  result<unique_fd> fd = make_socket(options.type, SOCK_NONBLOCK);
   if (!fd) return fd.error();
   if (::bind(fd->get(), at->get(), at->bytes) != 0) return last_system_error("bind " + path);
   result<void> given = give_away(path, options);
@@ -146,7 +146,7 @@ result<socket_file> look_at_socket(const std::string& path) {
   if (!S_ISSOCK(status.st_mode)) {
     return error(errc::InvalidArgument, {path, "expected a socket or nothing there"});
   }
-  result<unique_fd> fd = make_socket(socket_kind::seqpacket, SOCK_NONBLOCK);
+  result<unique_fd> fd = make_socket(socket_type::seqpacket, SOCK_NONBLOCK);
   if (!fd) return fd.error();
   if (uninterrupted([&] { return ::connect(fd->get(), at->get(), at->bytes); }) == 0) {
     return socket_file::live;
@@ -164,12 +164,12 @@ result<socket_file> look_at_socket(const std::string& path) {
   }
 }
 
-result<unique_fd> connect_to(const std::string& path, socket_kind kind, instant deadline) {
+result<unique_fd> connect_to(const std::string& path, socket_type type, instant deadline) {
   result<address> at = address_of(path);
   if (!at) return at.error();
   // A non-blocking connect answers EAGAIN where the listener's queue is full, and nothing tells
   // when to try again. A blocking one with a send timeout waits in that queue.
-  result<unique_fd> fd = make_socket(kind, 0);
+  result<unique_fd> fd = make_socket(type, 0);
   if (!fd) return fd.error();
   for (;;) {
     // A timeout of 0 would mean none.

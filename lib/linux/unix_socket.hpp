@@ -28,12 +28,12 @@
 
 namespace gar {
 
-enum class socket_kind : uint8_t { seqpacket, stream };
+enum class socket_type : uint8_t { seqpacket, stream };
 
 inline constexpr size_t descriptors_max = 4;  // with one message
 
 struct listen_options {
-  socket_kind kind = socket_kind::seqpacket;
+  socket_type type = socket_type::seqpacket;
   mode_t mode = 0600;
   std::optional<gid_t> group = {};  // none: the process's own
   int backlog = 128;
@@ -51,7 +51,7 @@ result<socket_file> look_at_socket(const std::string& path);
 
 // SystemCall{"connect PATH", ...}: ECONNREFUSED is a stale socket, ENOENT none, EAGAIN a listener
 // that took nobody until the deadline.
-result<unique_fd> connect_to(const std::string& path, socket_kind kind, instant deadline);
+result<unique_fd> connect_to(const std::string& path, socket_type type, instant deadline);
 
 // Nothing where nobody waits to be accepted, or gave up before.
 result<std::optional<unique_fd>> accept_from(int listener);

@@ -170,7 +170,7 @@ TEST(unix_socket, a_client_connects_and_both_know_each_other) {
   result<unique_fd> listener = listen_at(path, {});
   ASSERT_TRUE(listener) << listener.error().text();
   EXPECT_FALSE(accept_from(listener->get())->has_value());
-  result<unique_fd> client = connect_to(path, socket_kind::seqpacket, soon());
+  result<unique_fd> client = connect_to(path, socket_type::seqpacket, soon());
   ASSERT_TRUE(client) << client.error().text();
   EXPECT_NE(::fcntl(client->get(), F_GETFL) & O_NONBLOCK, 0);
   result<std::optional<unique_fd>> server = accept_from(listener->get());
@@ -204,7 +204,7 @@ TEST(unix_socket, a_stale_socket_is_replaced_and_a_live_one_is_not) {
   EXPECT_EQ(second.error().code(), errc::AlreadyRunning);
   first->reset();
   EXPECT_EQ(*look_at_socket(path), socket_file::stale);
-  second = listen_at(path, {.kind = socket_kind::stream});
+  second = listen_at(path, {.type = socket_type::stream});
   ASSERT_TRUE(second);
   EXPECT_EQ(*look_at_socket(path), socket_file::live) << "of whatever kind";
 }
@@ -222,15 +222,15 @@ TEST(unix_socket, what_is_not_a_socket_is_left_alone) {
 TEST(unix_socket, a_path_too_long_is_refused) {
   const std::string path(200, 'x');
   EXPECT_EQ(listen_at(path, {}).error().code(), errc::InvalidArgument);
-  EXPECT_EQ(connect_to(path, socket_kind::stream, soon()).error().code(), errc::InvalidArgument);
+  EXPECT_EQ(connect_to(path, socket_type::stream, soon()).error().code(), errc::InvalidArgument);
 }
 
 TEST(unix_socket, connecting_says_why_not) {
   temporary_directory directory;
   const std::string path = directory.file("s");
-  EXPECT_EQ(connect_to(path, socket_kind::seqpacket, soon()).error().os_number(), ENOENT);
+  EXPECT_EQ(connect_to(path, socket_type::seqpacket, soon()).error().os_number(), ENOENT);
   listen_at(path, {})->reset();
-  result<unique_fd> client = connect_to(path, socket_kind::seqpacket, soon());
+  result<unique_fd> client = connect_to(path, socket_type::seqpacket, soon());
   ASSERT_FALSE(client);
   EXPECT_EQ(client.error().os_number(), ECONNREFUSED);
   EXPECT_THAT(client.error().text(), testing::HasSubstr("connect " + path));
@@ -247,7 +247,7 @@ TEST(unix_socket, connecting_gives_up_at_its_deadline) {
   instant deadline;
   for (int i = 0; i < 4 && client; ++i) {
     deadline = clock.now() + from_ms(3);
-    client = connect_to(path, socket_kind::seqpacket, deadline);
+    client = connect_to(path, socket_type::seqpacket, deadline);
     if (client) waiting.push_back(std::move(*client));
   }
   ASSERT_FALSE(client);
@@ -267,7 +267,7 @@ TEST(unix_socket, a_peers_end_is_told_by_its_pidfd) {
   const pid_t child = ::fork();
   if (child == 0) {
     writing.reset();
-    result<unique_fd> client = connect_to(path, socket_kind::seqpacket, soon());
+    result<unique_fd> client = connect_to(path, socket_type::seqpacket, soon());
     char byte;
     ssize_t n = ::read(reading.get(), &byte, 1);  // ends when the parent says so
     ::_exit(client && n == 0 ? 0 : 1);
