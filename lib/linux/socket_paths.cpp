@@ -11,15 +11,15 @@ namespace {
 constexpr size_t path_bytes_max = sizeof(sockaddr_un::sun_path) - 1;
 static_assert(path_bytes_max == 107);
 
-struct kind_names {
+struct role_names {
   std::string_view flag;
   std::string_view variable;
   std::string_view key;
   std::string_view below_run;
 };
 
-constexpr kind_names names_of(socket_kind kind) {
-  if (kind == socket_kind::control) {
+constexpr role_names names_of(socket_role role) {
+  if (role == socket_role::control) {
     return {"--control", "GARD_CONTROL", "daemon.control", "/gard-control/control.sock"};
   }
   return {"--socket", "GARD_SOCKET", "daemon.socket", "/gard/gard.sock"};
@@ -52,27 +52,27 @@ result<socket_candidate> check(std::string path, std::string_view origin, relati
 // What a person named: the flag, the environment, the configuration. nullopt: nothing.
 std::optional<result<socket_candidate>> named(const socket_request& asked,
                                               const socket_environment& env) {
-  const kind_names names = names_of(asked.kind);
-  const auto& variable = asked.kind == socket_kind::control ? env.control_path : env.clients_path;
+  const role_names names = names_of(asked.role);
+  const auto& variable = asked.role == socket_role::control ? env.control_path : env.clients_path;
   if (asked.flag) return check(*asked.flag, names.flag, relative::allowed);
   if (variable) return check(*variable, names.variable, relative::refused);
   if (asked.configured) return check(*asked.configured, names.key, relative::refused);
   return std::nullopt;
 }
 
-result<socket_candidate> below_runtime_dir(socket_kind kind, const socket_environment& env) {
+result<socket_candidate> below_runtime_dir(socket_role role, const socket_environment& env) {
   if (!env.runtime_dir || env.runtime_dir->empty()) {
     return error(errc::InvalidArgument,
                  {"XDG_RUNTIME_DIR",
                   fmt::format("is not set, and only root listens in /run; expected it, {} or {}",
-                              names_of(kind).flag, names_of(kind).variable)});
+                              names_of(role).flag, names_of(role).variable)});
   }
-  return check(*env.runtime_dir + std::string(names_of(kind).below_run), "XDG_RUNTIME_DIR",
+  return check(*env.runtime_dir + std::string(names_of(role).below_run), "XDG_RUNTIME_DIR",
                relative::refused);
 }
 
-socket_candidate below_run(socket_kind kind) {
-  return {"/run" + std::string(names_of(kind).below_run), "the system's gard"};
+socket_candidate below_run(socket_role role) {
+  return {"/run" + std::string(names_of(role).below_run), "the system's gard"};
 }
 
 }  // namespace
@@ -84,8 +84,8 @@ socket_environment read_socket_environment() {
 
 result<socket_candidate> listen_path(const socket_request& asked, const socket_environment& env) {
   if (auto path = named(asked, env)) return *path;
-  if (env.root) return below_run(asked.kind);
-  return below_runtime_dir(asked.kind, env);
+  if (env.root) return below_run(asked.role);
+  return below_runtime_dir(asked.role, env);
 }
 
 result<std::vector<socket_candidate>> connect_paths(const socket_request& asked,
@@ -94,8 +94,8 @@ result<std::vector<socket_candidate>> connect_paths(const socket_request& asked,
     if (!*path) return path->error();
     return std::vector<socket_candidate>{**path};
   }
-  std::vector<socket_candidate> paths{below_run(asked.kind)};
-  if (auto own = below_runtime_dir(asked.kind, env)) paths.push_back(*own);
+  std::vector<socket_candidate> paths{below_run(asked.role)};
+  if (auto own = below_runtime_dir(asked.role, env)) paths.push_back(*own);
   return paths;
 }
 

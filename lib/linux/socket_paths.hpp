@@ -27,7 +27,7 @@
 
 namespace gar {
 
-enum class socket_kind : uint8_t { clients, control };
+enum class socket_role : uint8_t { clients, control };
 
 struct socket_environment {
   std::optional<std::string> clients_path;  // GARD_SOCKET
@@ -40,7 +40,7 @@ socket_environment read_socket_environment();
 
 // What a person said; empty options mean that nothing was said.
 struct socket_request {
-  socket_kind kind = socket_kind::clients;
+  socket_role role = socket_role::clients;
   std::optional<std::string> flag;
   std::optional<std::string> configured;  // gard's configuration; clients have none
 };

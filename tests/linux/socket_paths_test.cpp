@@ -21,9 +21,9 @@ socket_environment root() {
 
 socket_request for_clients(std::optional<std::string> flag = {},
                            std::optional<std::string> configured = {}) {
-  return {socket_kind::clients, std::move(flag), std::move(configured)};
+  return {socket_role::clients, std::move(flag), std::move(configured)};
 }
-const socket_request for_control{socket_kind::control, {}, {}};
+const socket_request for_control{socket_role::control, {}, {}};
 
 std::string listens_at(const socket_request& asked, const socket_environment& env) {
   result<socket_candidate> path = listen_path(asked, env);

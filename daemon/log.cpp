@@ -1,0 +1,97 @@
+#include "daemon/log.hpp"
+
+#include <fmt/core.h>
+#include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace gar {
+namespace {
+
+// %*: the priority that the journal reads at the start of a line (syslog.h's numbers).
+class journal_priority final : public spdlog::custom_flag_formatter {
+ public:
+  void format(const spdlog::details::log_msg& line, const std::tm&,
+              spdlog::memory_buf_t& into) override {
+    const std::string_view text = priority(line.level);
+    into.append(text.data(), text.data() + text.size());
+  }
+  std::unique_ptr<custom_flag_formatter> clone() const override {
+    return spdlog::details::make_unique<journal_priority>();
+  }
+
+ private:
+  static std::string_view priority(spdlog::level::level_enum level) {
+    if (level >= spdlog::level::err) return "<3>";
+    if (level == spdlog::level::warn) return "<4>";
+    return level == spdlog::level::info ? "<6>" : "<7>";
+  }
+};
+
+spdlog::level::level_enum spdlog_level(log_level level) {
+  switch (level) {
+    case log_level::debug:
+      return spdlog::level::debug;
+    case log_level::info:
+      return spdlog::level::info;
+    case log_level::warning:
+      return spdlog::level::warn;
+    case log_level::error:
+      return spdlog::level::err;
+  }
+  return spdlog::level::info;
+}
+
+std::unique_ptr<spdlog::formatter> formatter_for(bool to_journal) {
+  auto formatter = std::make_unique<spdlog::pattern_formatter>();
+  formatter->add_flag<journal_priority>('*').set_pattern(to_journal ? "%*%v"
+                                                                    : "%Y-%m-%d %T.%e %l: %v");
+  return formatter;
+}
+
+spdlog::logger& logger() {
+  static spdlog::logger one = [] {
+    spdlog::logger made("gard", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    made.set_formatter(formatter_for(false));
+    made.set_level(spdlog::level::info);
+    return made;
+  }();
+  return one;
+}
+
+bool is_control(char c) {
+  return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+}
+
+std::string one_line(std::string_view text) {
+  std::string line;
+  line.reserve(text.size());
+  for (char c : text) {
+    if (is_control(c)) {
+      line += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    } else {
+      line += c;
+    }
+  }
+  return line;
+}
+
+}  // namespace
+
+void start_log(bool to_journal) {
+  logger().set_formatter(formatter_for(to_journal));
+}
+
+void set_log_level(log_level level) {
+  logger().set_level(spdlog_level(level));
+}
+
+void log(log_level level, std::string_view text) {
+  if (logger().should_log(spdlog_level(level))) logger().log(spdlog_level(level), one_line(text));
+}
+
+}  // namespace gar
