@@ -51,16 +51,17 @@ class basic_executor {
   // Runs until `t` has ended; other tasks get their turns meanwhile.
   template <class T>
   outcome_of<T> block_on(task<T> t) {
-    std::optional<outcome_of<T>> outcome;
-    spawn(store(*this, std::move(t), outcome));
-    result<void> ended = run_while([&] { return !outcome; });
+    blocked_on<T> waiting{reactor_, {}, nullptr};
+    waiting.who = reactor_.spawn(store(*this, std::move(t), waiting));
+    result<void> ended = run_while([&] { return !waiting.outcome; });
     if (!ended) return ended.error();
-    return std::move(*outcome);
+    return std::move(*waiting.outcome);
   }
 
   // Runs `t` on the spot; it must not suspend.
   template <class T>
   outcome_of<T> run_inline(task<T> t, const char* site) {
+    reactor_.advance(clock_.now());
     gar::reactor::root here;
     here.inline_only = true;
     auto frame = t.frame();
@@ -84,27 +85,47 @@ class basic_executor {
   }
 
  private:
+  // What block_on waits for. When it leaves early, by Stalled or by another task's exception, the
+  // task is forgotten: it must not write here any more.
   template <class T>
-  static task<> store(basic_executor& ex, task<T> t, std::optional<outcome_of<T>>& into) {
-    (void)ex;  // named so that the frame comes from its pool
-    if constexpr (std::is_void_v<T>) {
-      co_await t;
-      into.emplace();
-    } else {
-      into.emplace(co_await t);
+  struct blocked_on {
+    gar::reactor& owner;
+    std::optional<outcome_of<T>> outcome;
+    gar::reactor::root* who;  // null once the task has ended
+
+    ~blocked_on() {
+      if (who) owner.forget(*who);
     }
+  };
+
+  template <class T>
+  static task<> store(basic_executor& ex, task<T> t, blocked_on<T>& into) {
+    (void)ex;  // named so that the frame comes from its pool
+    try {
+      if constexpr (std::is_void_v<T>) {
+        co_await t;
+        into.outcome.emplace();
+      } else {
+        T value = co_await t;
+        into.outcome.emplace(std::move(value));
+      }
+    } catch (...) {
+      into.who = nullptr;
+      throw;
+    }
+    into.who = nullptr;
   }
 
   template <class Wanted>
   result<void> run_while(Wanted wanted) {
-    while (wanted() && reactor_.tasks() > 0) {
-      const turned how = turn(reactor_, clock_, idle_);
+    reactor_.advance(clock_.now());
+    for (;;) {
       if (std::exception_ptr failure = reactor_.take_failure()) std::rethrow_exception(failure);
-      if (how == turned::empty && reactor_.tasks() > 0 && wanted()) {
+      if (!wanted() || reactor_.tasks() == 0) return {};
+      if (turn(reactor_, clock_, idle_) == turned::empty && reactor_.tasks() > 0 && wanted()) {
         return error(errc::Stalled, {std::to_string(reactor_.tasks())});
       }
     }
-    return {};
   }
 
   static run_statistics difference(run_statistics now, const run_statistics& before) {

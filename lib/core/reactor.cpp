@@ -1,12 +1,14 @@
 #include "lib/core/reactor.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace gar {
 
 reactor::~reactor() {
+  // A frame's end may wake or cancel another task; roots and tables outlive all frames.
   for (const std::unique_ptr<root>& r : roots_) {
-    if (r->outermost) r->outermost.destroy();
+    if (r->outermost) std::exchange(r->outermost, nullptr).destroy();
   }
 }
 
@@ -14,14 +16,7 @@ reactor::root* reactor::spawn(task<> t) {
   if (free_.empty()) {
     roots_.push_back(std::make_unique<root>());
     free_.push_back(roots_.back().get());
-    // Grown here and never on the way from a store to a wake.
-    if (ready_.capacity() < roots_.size()) {
-      const size_t room = roots_.size() * 2;
-      ready_.reserve(room);
-      running_.reserve(room);
-      armed_.reserve(room);
-      heap_.reserve(room);
-    }
+    grow_tables();
   }
   root* r = free_.back();
   free_.pop_back();
@@ -29,6 +24,7 @@ reactor::root* reactor::spawn(task<> t) {
   r->armed_index = none;
   r->heap_index = none;
   auto frame = t.release();
+  GAR_ASSERT(frame && !frame.done());
   frame.promise().root = r;
   r->failure = &frame.promise().failure;
   r->outermost = frame;
@@ -37,9 +33,19 @@ reactor::root* reactor::spawn(task<> t) {
   return r;
 }
 
+// Here, and never on the way from a store to a wake.
+void reactor::grow_tables() {
+  if (ready_.capacity() >= roots_.size() && running_.capacity() >= roots_.size()) return;
+  const size_t room = roots_.size() * 2;
+  free_.reserve(room);
+  ready_.reserve(room);
+  running_.reserve(room);
+  armed_.reserve(room);
+  heap_.reserve(room);
+}
+
 void reactor::wake(root& who) {
-  if (who.now == root::state::waiting) {
-    ++statistics_.woken;
+  if (who.now == root::state::waiting && who.takes_events) {
     make_ready(who, woke::event);
   } else {
     who.wake_again = true;
@@ -48,18 +54,25 @@ void reactor::wake(root& who) {
 
 void reactor::cancel(root& who) {
   who.cancelled = true;
-  if (who.now == root::state::waiting) {
-    ++statistics_.woken;
-    make_ready(who, woke::cancelled);
-  }
+  if (who.now == root::state::waiting) make_ready(who, woke::cancelled);
 }
 
-duration reactor::park_max() const {
-  duration shortest = duration::max();
-  for (const armed_word& a : armed_) {
-    if (a.who->park && a.who->park < shortest) shortest = a.who->park;
+void reactor::forget(root& who) {
+  GAR_ASSERT(who.outermost && who.now != root::state::running);
+  disarm(who);
+  if (who.now == root::state::ready) {
+    std::erase(ready_, &who);
+    std::replace(running_.begin(), running_.end(), &who, static_cast<root*>(nullptr));
   }
-  return shortest;
+  std::exchange(who.outermost, nullptr).destroy();
+  free_.push_back(&who);
+}
+
+std::exception_ptr reactor::take_failure() {
+  if (failures_.empty()) return nullptr;
+  std::exception_ptr oldest = failures_.front();
+  failures_.erase(failures_.begin());
+  return oldest;
 }
 
 bool reactor::any_complete() const {
@@ -70,8 +83,12 @@ bool reactor::any_complete() const {
 }
 
 void reactor::run_ready() {
+  GAR_ASSERT(running_.empty());  // a task must not run the reactor it runs on
   running_.swap(ready_);
-  for (root* r : running_) {
+  // By index: a task that spawns may grow the table, one that forgets leaves a hole in it.
+  for (size_t i = 0; i < running_.size(); ++i) {
+    root* r = std::exchange(running_[i], nullptr);
+    if (!r) continue;
     ++statistics_.polls;
     r->now = root::state::running;
     r->resume.resume();
@@ -82,60 +99,65 @@ void reactor::run_ready() {
 
 size_t reactor::look() {
   const size_t ready_before = ready_.size();
+  park_max_ = park_longest;
   for (size_t i = 0; i < armed_.size();) {
     const armed_word& a = armed_[i];
     if (reached(proto::load_word(*a.word), a.target)) {
       make_ready(*a.who, woke::complete);  // moves the last armed word to i
     } else {
+      park_max_ = std::min(park_max_, a.park);
       ++i;
     }
   }
   while (!heap_.empty() && heap_.front()->deadline <= now_) {
     make_ready(*heap_.front(), woke::deadline);
   }
-  const size_t woken = ready_.size() - ready_before;
-  statistics_.woken += woken;
-  return woken;
+  return ready_.size() - ready_before;
 }
 
 bool reactor::suspend(root& who, std::coroutine_handle<> at, const suspension& s) {
   who.resume = at;
-  if (who.inline_only) return true;  // the runner reports it
-  if (who.cancelled) {
-    who.why = woke::cancelled;
-    return false;
-  }
-  if (std::exchange(who.wake_again, false)) {
-    who.why = woke::event;
-    return false;
-  }
-  if (!s.what.empty() && s.what.complete()) {
-    who.why = woke::complete;
-    return false;
-  }
-  who.now = root::state::waiting;
-  who.descriptor = s.what;
-  who.deadline = s.deadline;
-  who.park = s.park;
+  if (who.inline_only) return !answer_inline(who, s);
+  who.takes_events = s.takes_events;
   who.parked_before = statistics_.parked;
+  if (who.cancelled) {
+    make_ready(who, woke::cancelled);
+  } else if (s.takes_events && std::exchange(who.wake_again, false)) {
+    make_ready(who, woke::event);
+  } else if (!s.what.empty() && s.what.complete()) {
+    make_ready(who, woke::complete);
+  } else {
+    arm(who, s);
+  }
+  return true;
+}
+
+bool reactor::answer_inline(root& who, const suspension& s) const {
+  const bool complete = !s.what.empty() && s.what.complete();
+  who.why = complete ? woke::complete : woke::deadline;
+  return complete || s.deadline <= now_;
+}
+
+void reactor::arm(root& who, const suspension& s) {
+  who.now = root::state::waiting;
+  who.deadline = s.deadline;
   if (!s.what.empty()) {
     who.armed_index = armed_.size();
-    armed_.push_back({s.what.word(), s.what.target(), &who});
+    armed_.push_back({s.what.word(), s.what.target(), s.park ? s.park : park_longest, &who});
   }
   if (s.deadline != instant::never()) heap_push(who);
-  return true;
 }
 
 bool reactor::yield_from(root& who, std::coroutine_handle<> at) {
   who.resume = at;
   if (who.inline_only) return false;  // nobody else to give way to
-  who.now = root::state::ready;
-  ready_.push_back(&who);
+  make_ready(who, woke::event);
   return true;
 }
 
 void reactor::make_ready(root& who, woke why) {
   disarm(who);
+  ++statistics_.woken;
   who.why = why;
   who.now = root::state::ready;
   ready_.push_back(&who);
@@ -152,7 +174,7 @@ void reactor::disarm(root& who) {
 }
 
 void reactor::end(root& who) {
-  if (*who.failure && !failure_) failure_ = *who.failure;
+  if (*who.failure) failures_.push_back(*who.failure);
   std::exchange(who.outermost, nullptr).destroy();
   free_.push_back(&who);
 }

@@ -9,12 +9,14 @@
 //
 //   spawned -> ready -> running -> waiting -> ready ...        running -> ended
 //
-// Invariants: a task is resumed only after it was woken, or once when spawned; ready work always
-// runs between idles; the thread never idles past a deadline; every complete descriptor is woken by
-// the look that sees it, so no stream starves another.
+// Invariants: a task is resumed only after it was woken, or once when spawned, so that polls ==
+// spawned + woken once all is quiet; ready work always runs between idles; the thread never idles
+// past a deadline, nor parks longer than `park_max`; every complete descriptor is woken by the look
+// that sees it, and a task whose answer is there already still queues for its turn, so no stream
+// starves another. Where a descriptor is complete and the deadline passed too, complete wins.
 // Threads: everything here belongs to the reactor's thread. Blocking: never, but in the idle port.
 // Allocation: roots and tables grow to their high-water mark and stay.
-// Time: frozen during one turn; `advance` is called by the turn alone.
+// Time: the tasks of one turn all see the time of the look before it; the turn alone advances it.
 #pragma once
 
 #include <algorithm>
@@ -30,21 +32,24 @@
 #include "lib/core/task.hpp"
 #include "lib/core/time.hpp"
 #include "lib/port/clock_port.hpp"
-#include "lib/port/completion_port.hpp"
 #include "lib/port/idle_port.hpp"
+#include "lib/port/timer_port.hpp"
 
 namespace gar {
 
 struct run_statistics {
   uint64_t polls = 0;   // tasks resumed
-  uint64_t woken = 0;   // tasks woken by a look, a wake or a cancellation
-  uint64_t slept = 0;   // idles with only timers pending, or nothing
+  uint64_t woken = 0;   // times a task became ready again: each once, whatever woke it
+  uint64_t slept = 0;   // idles with only timers pending
   uint64_t parked = 0;  // idles on a word
   uint64_t idle_ns = 0;
 };
 
 class reactor {
  public:
+  // The longest single park where a wait names none: a ring that never comes costs this much.
+  static constexpr duration park_longest = from_ms(10);
+
   template <class T = void>
   using task = basic_task<reactor, T>;
 
@@ -55,17 +60,16 @@ class reactor {
     std::coroutine_handle<> outermost;
     std::coroutine_handle<> resume;
     std::exception_ptr* failure = nullptr;
-    memory_descriptor descriptor;
     instant deadline = instant::never();
-    duration park;               // the longest single park it allows; 0 means any
     uint64_t parked_before = 0;  // the reactor's park count when it suspended
     size_t armed_index = 0;
     size_t heap_index = 0;
     woke why = woke::event;
     enum class state : uint8_t { ready, running, waiting } now = state::ready;
     bool cancelled = false;
+    bool takes_events = true;  // false while it sleeps: a wake is then kept for later
     bool inline_only = false;  // of run_inline: suspending it is PendedInline
-    bool wake_again = false;   // woken while it was running or ready
+    bool wake_again = false;   // woken while it could not take it
   };
 
   reactor() = default;
@@ -77,11 +81,14 @@ class reactor {
 
   // Takes the task over; it runs in the next turn. The root is valid until the task ends.
   root* spawn(task<> t);
-  // Resumes a task that waits, with why == event; remembered if it is not waiting just now.
+  // Resumes a task that waits, with why == event. While the task runs, is ready or sleeps the wake
+  // is remembered, once, and ends its next wait.
   void wake(root& who);
-  // Resumes a task that waits, with why == cancelled; its next suspensions end at once the same
-  // way.
+  // Resumes a task that waits or sleeps, with why == cancelled; its later suspensions end the same
+  // way, each in its turn.
   void cancel(root& who);
+  // Ends a task that is not running: its frame is destroyed where it stands.
+  void forget(root& who);
 
   instant now() const { return now_; }
   size_t tasks() const { return roots_.size() - free_.size(); }
@@ -89,8 +96,8 @@ class reactor {
   size_t timers() const { return heap_.size(); }
   bool has_ready() const { return !ready_.empty(); }
   instant earliest() const { return heap_.empty() ? instant::never() : heap_.front()->deadline; }
-  // The shortest single park that any armed task allows; duration::max() when none says.
-  duration park_max() const;
+  // The longest single park that every task allows that the last look left armed.
+  duration park_max() const { return park_max_; }
   bool any_complete() const;
   const run_statistics& statistics() const { return statistics_; }
   run_statistics& statistics() { return statistics_; }
@@ -99,16 +106,18 @@ class reactor {
   void advance(instant to) { now_ = to > now_ ? to : now_; }
   void run_ready();
   size_t look();
-  // The first exception that left a spawned task; cleared by taking it.
-  std::exception_ptr take_failure() { return std::exchange(failure_, nullptr); }
+  // The oldest exception that left a spawned task and was not taken yet; null when there is none.
+  std::exception_ptr take_failure();
 
   // Awaitable: suspends until `what` is complete, `deadline` has come, or somebody wakes the task.
-  // `what` may be empty. `park` is the longest single park to take for it.
+  // `what` may be empty. `park` is the longest single park to take for it; 0 leaves it to
+  // `park_longest`.
   struct suspension {
     reactor& owner;
     memory_descriptor what;
     instant deadline = instant::never();
     duration park;
+    bool takes_events = true;
     root* who = nullptr;
 
     bool await_ready() const { return false; }
@@ -122,7 +131,8 @@ class reactor {
   suspension wait(memory_descriptor what, instant deadline = instant::never(), duration park = {}) {
     return {*this, what, deadline, park};
   }
-  suspension sleep_until(instant at) { return {*this, {}, at, {}}; }
+  // Until `at` or cancel(), whatever wakes come meanwhile.
+  suspension sleep_until(instant at) { return {*this, {}, at, {}, false}; }
   // Until wake() or cancel().
   suspension wait_event(instant deadline = instant::never()) { return {*this, {}, deadline, {}}; }
 
@@ -143,16 +153,20 @@ class reactor {
   struct armed_word {
     const uint64_t* word;
     uint64_t target;
+    duration park;
     root* who;
   };
   static constexpr size_t none = SIZE_MAX;
 
-  // false: do not suspend, the answer is there already.
+  // false: the task goes on at once; only inline, where nobody waits for a turn.
   bool suspend(root& who, std::coroutine_handle<> at, const suspension& s);
+  bool answer_inline(root& who, const suspension& s) const;
+  void arm(root& who, const suspension& s);
   bool yield_from(root& who, std::coroutine_handle<> at);
   void make_ready(root& who, woke why);
   void disarm(root& who);
   void end(root& who);
+  void grow_tables();
   void heap_push(root& who);
   void heap_remove(root& who);
   void heap_place(size_t index, root* who);
@@ -166,8 +180,9 @@ class reactor {
   std::vector<root*> running_;
   std::vector<armed_word> armed_;
   std::vector<root*> heap_;  // binary heap by deadline
-  std::exception_ptr failure_;
+  std::vector<std::exception_ptr> failures_;
   instant now_;
+  duration park_max_;
   run_statistics statistics_;
 };
 
@@ -182,11 +197,10 @@ struct no_requests {
 };
 
 // One turn. `take_requests` is called after the idle port was prepared and before the look: it may
-// spawn, wake and cancel, and says whether it did. On `empty` the caller decides: a run of tasks is
-// Stalled or done, a daemon blocks for requests.
+// spawn, wake, cancel and forget, and says whether it did. On `empty` the caller decides: a run of
+// tasks is Stalled or done, a daemon blocks for requests.
 template <clock_port Clock, idle_port Idle, class Requests = no_requests>
 turned turn(reactor& r, Clock& clock, Idle& idle, Requests&& take_requests = {}) {
-  r.advance(clock.now());
   r.run_ready();
   idle.prepare();
   const bool taken = take_requests();
@@ -195,7 +209,7 @@ turned turn(reactor& r, Clock& clock, Idle& idle, Requests&& take_requests = {})
   if (taken || woken > 0 || r.has_ready()) return turned::ran;
   if (r.armed() == 0 && r.timers() == 0) return turned::empty;
 
-  const instant from = clock.now();
+  const instant from = r.now();
   if (r.armed() == 0) {
     ++r.statistics().slept;
     idle.sleep_until(r.earliest());
@@ -204,7 +218,8 @@ turned turn(reactor& r, Clock& clock, Idle& idle, Requests&& take_requests = {})
     const instant until = std::min(from + r.park_max(), r.earliest());
     idle.park(until, [&r] { return r.any_complete(); });
   }
-  r.statistics().idle_ns += (clock.now() - from).ns;
+  r.advance(clock.now());
+  r.statistics().idle_ns += (r.now() - from).ns;
   return turned::idled;
 }
 
@@ -220,7 +235,6 @@ class reactor_timer {
     bool await_suspend(std::coroutine_handle<P> at) {
       return inner.await_suspend(at);
     }
-    // An event before `at` is not the sleep's end: the waker's news is looked at afterwards.
     result<void> await_resume() const {
       if (inner.await_resume() == reactor::woke::cancelled) return error(errc::Cancelled);
       return {};
@@ -242,6 +256,7 @@ class reactor_clock {
   const reactor* owner_;
 };
 
+static_assert(timer_port<reactor_timer>);
 static_assert(clock_port<reactor_clock>);
 
 }  // namespace gar

@@ -155,6 +155,7 @@ class [[nodiscard]] basic_task {
     std::coroutine_handle<> await_suspend(std::coroutine_handle<P> parent) const noexcept {
       static_assert(std::is_base_of_v<detail::promise_base<Host>, P>,
                     "a task awaits tasks of its own host");
+      GAR_ASSERT(child && !child.done());
       child.promise().continuation = parent;
       child.promise().root = parent.promise().root;
       return child;

@@ -103,9 +103,9 @@ basic_task<Host, result<wait_report>> run_wait(Host& host, wait_request request,
     if (!armed) co_return armed.error();
   }
 
-  const instant before_sleep = clock.now();
-  const instant wake_at = std::min(start + request.sleep, request.deadline);
-  if (request.sleep && wake_at > before_sleep) {
+  if (request.sleep) {
+    const instant before_sleep = clock.now();
+    const instant wake_at = std::min(start + request.sleep, request.deadline);
     result<void> slept = co_await timer.sleep_until(wake_at);
     if (!slept) co_return slept.error();
     report.slept = clock.now() - before_sleep;
