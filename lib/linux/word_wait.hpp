@@ -1,0 +1,145 @@
+// Word wait: park a thread until a word in memory changes, by the best means this CPU has.
+//
+// Spinning on a word answers in 0.1 us and burns a core; sleeping in the kernel costs 30 us to
+// wake. CPUs with a user-mode monitor do better: they watch one line and doze until a store to it.
+//
+//   hardware   arm(line) -> still waiting? -> wait, at most to `until` -> look again ...
+//   software   spin for a while, then short sleeps, looking at each step
+//
+// Invariants: the look after arming sees every store before it, the monitor every one after it, so
+// none is lost. Every wait is bounded. Every return means "look again", nothing more. A waiter that
+// executes a hardware pair is made of a `park_permit`, and only the probe makes those.
+// Threads: a waiter is a value; each thread may use its copy. Blocking: wait does.
+// Allocation: no. Errors: none.
+// Memory order: what `still_waiting` reads, it reads with acquire.
+#pragma once
+
+#include <string>
+
+#include "lib/core/time.hpp"
+#include "lib/linux/monitor_pair.hpp"
+#include "lib/linux/timer_slack.hpp"
+#include "lib/linux/word_wait_kind.hpp"
+#include "lib/port/clock_port.hpp"
+#include "proto/line.hpp"
+
+namespace gar {
+
+// How a thread waits for a word without hardware.
+struct software_wait {
+  uint32_t spin_ns = 20'000;
+  uint32_t sleep_ns = 20'000;  // 0: give the CPU to others instead of sleeping
+};
+
+// The right to execute a pair that was seen to wait on this host.
+class park_permit {
+ public:
+  const monitor_pair& pair() const { return *pair_; }
+  tick_rate rate() const { return rate_; }
+
+ private:
+  friend class word_wait_prober;
+  park_permit(const monitor_pair& pair, tick_rate rate) : pair_(&pair), rate_(rate) {}
+  const monitor_pair* pair_;
+  tick_rate rate_;
+};
+
+namespace detail {
+
+void relax_cpu();
+// To `at` or, interrupted, less.
+void sleep_shortly(instant at);
+void yield_cpu();
+
+}  // namespace detail
+
+class word_waiter {
+ public:
+  explicit word_waiter(software_wait how = {}) : software_(how) {}
+  explicit word_waiter(const park_permit& permit, software_wait how = {})
+      : pair_(&permit.pair()), rate_(permit.rate()), software_(how) {}
+
+  word_wait_kind kind() const { return pair_ ? pair_->kind : word_wait_kind::software; }
+  bool hardware() const { return pair_ != nullptr; }
+
+  // Returns when still_waiting() is false or `until` has come. Hardware watches `line` alone:
+  // whatever still_waiting looks at beside it is seen at the next early end, or at `until`.
+  // still_waiting must not store to the line.
+  template <class StillWaiting, clock_port Clock>
+  void wait(const proto::completion_line& line, StillWaiting&& still_waiting, instant until,
+            Clock& clock) const {
+    wait_at(line.word, still_waiting, until, clock);
+  }
+  // The same for the one word that is waited for; its whole line is watched.
+  template <class StillWaiting, clock_port Clock>
+  void wait(const uint64_t& word, StillWaiting&& still_waiting, instant until, Clock& clock) const {
+    wait_at(&word, still_waiting, until, clock);
+  }
+  // Never with hardware: for what lies in no one line.
+  template <class StillWaiting, clock_port Clock>
+  void wait_by_looking(StillWaiting&& still_waiting, instant until, Clock& clock) const;
+
+ private:
+  template <class StillWaiting, clock_port Clock>
+  void wait_at(const uint64_t* line, StillWaiting& still_waiting, instant until,
+               Clock& clock) const;
+
+  const monitor_pair* pair_ = nullptr;
+  tick_rate rate_;
+  software_wait software_;
+};
+
+struct word_wait_report {
+  word_wait_kind kind = word_wait_kind::software;
+  bool hardware = false;
+  std::string why;  // what was seen, or why there is no hardware wait
+};
+
+struct word_wait_probe {
+  word_wait_report report;
+  word_waiter waiter;
+};
+
+// Asks the CPU, then tries: a pair counts only if a bounded park really lasted. Takes a few
+// milliseconds; once per process.
+word_wait_probe probe_word_wait(software_wait how = {});
+
+template <class StillWaiting, clock_port Clock>
+void word_waiter::wait_at(const uint64_t* line, StillWaiting& still_waiting, instant until,
+                          Clock& clock) const {
+  if (!pair_) return wait_by_looking(still_waiting, until, clock);
+  for (;;) {
+    const instant now = clock.now();
+    if (now >= until) return;
+    pair_->arm(line);
+    if (!still_waiting()) return;
+    pair_->wait(until - now, rate_);
+    // One wait of the hardware may be shorter than ours.
+    if (!still_waiting()) return;
+  }
+}
+
+template <class StillWaiting, clock_port Clock>
+void word_waiter::wait_by_looking(StillWaiting&& still_waiting, instant until, Clock& clock) const {
+  constexpr int looks_per_clock_read = 16;
+  const instant spin_until = std::min(clock.now() + duration{software_.spin_ns}, until);
+  do {
+    for (int i = 0; i < looks_per_clock_read; ++i) {
+      if (!still_waiting()) return;
+      detail::relax_cpu();
+    }
+  } while (clock.now() < spin_until);
+
+  const least_timer_slack exact;
+  for (;;) {
+    const instant now = clock.now();
+    if (now >= until || !still_waiting()) return;
+    if (software_.sleep_ns == 0) {
+      detail::yield_cpu();
+    } else {
+      detail::sleep_shortly(std::min(now + duration{software_.sleep_ns}, until));
+    }
+  }
+}
+
+}  // namespace gar

@@ -1,0 +1,150 @@
+#include "lib/linux/word_wait.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <limits>
+#include <thread>
+#include <type_traits>
+
+#include "lib/linux/steady_clock.hpp"
+
+namespace gar {
+namespace {
+
+constexpr uint64_t u64_max = std::numeric_limits<uint64_t>::max();
+constexpr tick_rate two_ghz{2'000'000, 1'000'000};
+
+TEST(tick_rate, nanoseconds_become_ticks_rounded_down) {
+  EXPECT_EQ(ticks_in({1000}, two_ghz), 2000u);
+  EXPECT_EQ(ticks_in({3}, {1, 2}), 1u);
+  EXPECT_EQ(ticks_in({0}, two_ghz), 0u);
+  EXPECT_EQ(ticks_in(from_ms(10), {2'596'123'457, 1'000'000'000}), 25'961'234u);
+}
+
+TEST(tick_rate, conversions_saturate) {
+  EXPECT_EQ(ticks_in(duration::max(), two_ghz), u64_max);
+  EXPECT_EQ(deadline_tsc(u64_max - 5, 6), u64_max);
+  EXPECT_EQ(deadline_tsc(100, 7), 107u);
+}
+
+TEST(tick_rate, a_relative_count_fits_32_bits_and_is_never_0) {
+  EXPECT_EQ(relative_ticks32(0), 1u);
+  EXPECT_EQ(relative_ticks32(12), 12u);
+  EXPECT_EQ(relative_ticks32(uint64_t{1} << 32), 0xffff'ffffu);
+  EXPECT_EQ(relative_ticks32(u64_max), 0xffff'ffffu);
+}
+
+TEST(word_wait, nobody_but_the_probe_makes_a_permit) {
+  static_assert(!std::is_constructible_v<park_permit, const monitor_pair&, tick_rate>);
+  static_assert(!std::is_default_constructible_v<park_permit>);
+}
+
+// Each reading is one step later.
+struct stepping_clock {
+  instant at;
+  duration step;
+  instant now() { return at = at + step; }
+};
+
+TEST(word_wait, by_looking_ends_as_soon_as_the_look_says_so) {
+  stepping_clock clock{{}, {1}};
+  int looks = 0;
+  word_waiter().wait_by_looking([&] { return ++looks < 5; }, instant::never(), clock);
+  EXPECT_EQ(looks, 5);
+}
+
+TEST(word_wait, by_looking_ends_at_its_bound_while_it_spins) {
+  stepping_clock clock{{}, {1000}};
+  int looks = 0;
+  word_waiter({.spin_ns = 1'000'000, .sleep_ns = 1})
+      .wait_by_looking([&] { return ++looks > 0; }, {10'000}, clock);
+  EXPECT_GT(looks, 0);
+  EXPECT_LE(clock.at, (instant{20'000}));
+}
+
+TEST(word_wait, by_looking_ends_at_its_bound_while_it_sleeps) {
+  for (uint32_t sleep_ns : {0u, 100u}) {
+    stepping_clock clock{{}, {1000}};
+    word_waiter({.spin_ns = 0, .sleep_ns = sleep_ns})
+        .wait_by_looking([] { return true; }, {10'000}, clock);
+    EXPECT_GE(clock.at, (instant{10'000}));
+  }
+}
+
+TEST(word_wait, a_past_bound_returns_at_once) {
+  steady_clock clock;
+  proto::completion_line line{};
+  word_wait_probe probe = probe_word_wait();
+  const instant before = clock.now();
+  probe.waiter.wait(
+      line, [] { return true; }, {1}, clock);
+  EXPECT_LT(clock.now() - before, from_ms(500));
+}
+
+TEST(word_wait, the_probe_says_what_it_found_and_why) {
+  const word_wait_probe probe = probe_word_wait();
+  EXPECT_EQ(probe.report.kind, probe.waiter.kind());
+  EXPECT_EQ(probe.report.hardware, probe.waiter.hardware());
+  EXPECT_EQ(probe.report.hardware, probe.report.kind != word_wait_kind::software);
+  EXPECT_FALSE(probe.report.why.empty());
+  std::printf("word wait: %s, %s\n", std::string(name_of(probe.report.kind)).c_str(),
+              probe.report.why.c_str());
+}
+
+TEST(word_wait, a_park_lasts_to_its_bound_when_nobody_stores) {
+  steady_clock clock;
+  proto::completion_line line{};
+  const word_waiter waiter = probe_word_wait().waiter;
+  const instant until = clock.now() + from_us(300);
+  waiter.wait(
+      line, [&] { return proto::load_word(line.word[0]) == 0; }, until, clock);
+  EXPECT_GE(clock.now(), until);
+}
+
+TEST(word_wait, a_store_by_another_thread_ends_the_park) {
+  steady_clock clock;
+  proto::completion_line line{};
+  const word_waiter waiter = probe_word_wait().waiter;
+  for (uint64_t round = 1; round <= 20; ++round) {
+    std::atomic<bool> parking = false;
+    std::thread producer([&] {
+      while (!parking.load()) std::this_thread::yield();
+      proto::store_word(line.word[round % 8], round);
+    });
+    auto waiting = [&] {
+      parking.store(true);
+      return proto::load_word(line.word[round % 8]) != round;
+    };
+    waiter.wait(line, waiting, clock.now() + from_ms(60'000), clock);
+    EXPECT_EQ(proto::load_word(line.word[round % 8]), round);
+    producer.join();
+  }
+}
+
+TEST(word_wait, a_store_between_the_look_and_the_arming_is_seen) {
+  steady_clock clock;
+  proto::completion_line line{};
+  int looks = 0;
+  // The first look after arming sees a store that came with it.
+  auto waiting = [&] {
+    if (++looks == 1) proto::store_word(line.word[3], 1);
+    return proto::load_word(line.word[3]) == 0;
+  };
+  probe_word_wait().waiter.wait(line, waiting, clock.now() + from_ms(60'000), clock);
+  EXPECT_EQ(looks, 1);
+}
+
+#if defined(__x86_64__)
+TEST(tick_rate, the_measured_counter_rate_repeats) {
+  const tick_rate first = measure_tsc_rate();
+  const tick_rate second = measure_tsc_rate();
+  ASSERT_TRUE(first);
+  const uint64_t a = ticks_in(from_ms(100), first);
+  const uint64_t b = ticks_in(from_ms(100), second);
+  EXPECT_LT(a > b ? a - b : b - a, a / 100);
+}
+#endif
+
+}  // namespace
+}  // namespace gar
