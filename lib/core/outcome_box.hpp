@@ -1,0 +1,66 @@
+// Outcome box: what a client still has to tell gard about waits that ended without it.
+//
+// gard's counters and estimates cover every wait, so the owner reports those that it ran itself;
+// one message each would cost more than the wait. They are gathered, and sent several at once, at
+// most 100 ms after the first of them.
+//
+//     empty -> add (due = now + delay) -> add ... -> take ... -> empty
+//
+// Invariants: at most `entries_max` are kept; what comes on top is dropped and counted. `due()` is
+// never() while empty, so that an idle client has nothing to wake up for.
+// Threads: one at a time. Blocking: none. Allocation: up to its high-water mark.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "lib/core/time.hpp"
+#include "proto/wire.hpp"
+
+namespace gar {
+
+class outcome_box {
+ public:
+  static constexpr size_t entries_max = 4096;
+  // Half of what is allowed: the other half is for the thread that sends to get its turn.
+  static constexpr duration delay{proto::outcome_delay_ns_max / 2};
+
+  void add(const proto::outcome_entry& entry, instant now) {
+    if (entries_.size() == entries_max) {
+      ++dropped_;
+      return;
+    }
+    if (entries_.empty()) due_ = now + delay;
+    entries_.push_back(entry);
+  }
+
+  // When they must be sent.
+  instant due() const { return entries_.empty() ? instant::never() : due_; }
+  size_t size() const { return entries_.size(); }
+  uint64_t dropped() const { return dropped_; }
+
+  // The oldest, at most `count_max`, for one message.
+  std::vector<proto::outcome_entry> take(size_t count_max) {
+    const auto end = entries_.begin() + std::min(count_max, entries_.size());
+    std::vector<proto::outcome_entry> taken(entries_.begin(), end);
+    entries_.erase(entries_.begin(), end);
+    return taken;
+  }
+
+  // They could not be sent now: keeps them for another try.
+  void put_back(const std::vector<proto::outcome_entry>& entries, instant now) {
+    const size_t room = entries_max - entries_.size();
+    const size_t kept = std::min(room, entries.size());
+    dropped_ += entries.size() - kept;
+    entries_.insert(entries_.begin(), entries.end() - kept, entries.end());
+    due_ = now + delay;
+  }
+
+ private:
+  std::vector<proto::outcome_entry> entries_;
+  instant due_ = instant::never();
+  uint64_t dropped_ = 0;
+};
+
+}  // namespace gar
