@@ -48,6 +48,13 @@ class reading {
     return copy;
   }
 
+  // The same, for people to read: no control characters.
+  std::string plain_text() {
+    std::string copy = text();
+    need(valid_plain_text(copy), "the text holds a control character");
+    return copy;
+  }
+
   // A text in a field: ends in NUL, padded with NULs, no control characters; may be empty.
   template <size_t field_bytes>
   std::string field(const char (&field)[field_bytes], const char* fault) {
@@ -179,7 +186,7 @@ message take_plan(reading& r) {
   m.point_name = r.field(fixed.point_name, "the point's name is not 0..63 bytes of plain UTF-8");
   const bool names_point = fixed.scope == scope_point || fixed.scope == scope_client_point;
   r.need(m.point_name.empty() != names_point, "the scope and the point's name disagree");
-  m.text = r.text();
+  m.text = r.plain_text();
   return m;
 }
 
@@ -255,7 +262,7 @@ message take_error(reading& r) {
   r.need(fixed.fatal <= 1, "fatal is neither 0 nor 1");
   r.reserved(fixed.reserved);
   refusal m{fixed.cookie, fixed.code, fixed.request_type, fixed.fatal == 1, {}};
-  m.text = r.text();
+  m.text = r.plain_text();
   return m;
 }
 

@@ -244,6 +244,8 @@ void add_control_characters(collector& to) {
     to.spoil("control", std::string(place.name) + "_escape", place.original, place.offset_bytes,
              "\x1b", "An escape character in a field.");
   }
+  to.spoil("control", "plan_text_newline", "plan/point", 88, "\n", "A newline in a plan.");
+  to.spoil("control", "error_text_newline", "error/refusal", 24, "\n", "A newline in a sentence.");
   to.spoil("control", "delete", "point/first", 16, "\x7f", "U+007F in a name.");
   to.spoil("control", "c1", "point/first", 16, "\xc2\x9b", "U+009B in a name.");
 }

@@ -82,7 +82,7 @@ TEST(vectors, invalid_ones_are_refused_for_the_fault_of_their_class) {
       {"count", "the count is too (small|large)|its length does not fit"},
       {"reserved", "a reserved field is not 0"},
       {"utf8", "UTF-8"},
-      {"control", "plain UTF-8|holds a NUL"},
+      {"control", "plain UTF-8|holds a (NUL|control character)"},
       {"name", "plain UTF-8|the scope and the point's name disagree"},
       {"enumeration", "neither|is not|not pending|not none"},
       {"range", "is not|is 0|are not|no plan|larger than|does not lie|not below"}};
