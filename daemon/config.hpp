@@ -41,6 +41,8 @@ struct config {
   executor_kind executor = executor_kind::gpu_reactor;
   gar::strictness strictness = gar::strictness::fallback;
   bool software_word_wait = true;
+  duration software_spin = from_us(20);
+  duration software_sleep = from_us(20);
   std::optional<uint32_t> cpu;            // the executor's thread stays on this one
   std::optional<uint32_t> fifo_priority;  // not set: the ordinary scheduler
 

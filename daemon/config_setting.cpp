@@ -10,6 +10,7 @@ namespace gar {
 namespace {
 
 constexpr uint32_t cpu_max = 1023;  // what one affinity mask of the C library holds
+constexpr duration software_step_max = from_ms(10);  // no single park is longer
 constexpr uint32_t fifo_priority_max = 99;
 constexpr std::string_view fifo_prefix = "fifo:";
 
@@ -48,6 +49,23 @@ config_setting yes_or_no(std::string_view section, std::string_view name, bool c
             return flag != nullptr;
           },
           [=](const config& c) { return std::string(c.*into ? "true" : "false"); }};
+}
+
+// From nothing to `most`.
+config_setting time_span(std::string_view section, std::string_view name, duration config::*into,
+                         duration most) {
+  return {
+      section, name,
+      fmt::format("a duration with its unit as a string, from \"0us\" to \"{}\"", text_of(most)),
+      [=](const config_value& value, config& c) {
+        const auto* text = std::get_if<std::string>(&value);
+        if (!text) return false;
+        const result<duration> span = parse_duration(*text);
+        if (!span || *span > most) return false;
+        c.*into = *span;
+        return true;
+      },
+      [=](const config& c) { return toml_quoted(text_of(c.*into)); }};
 }
 
 config_setting cpu() {
@@ -125,6 +143,8 @@ const std::vector<config_setting>& config_settings() {
       named("executor", "kind", &config::executor, executor_chain.names(), parse_executor),
       named("executor", "strictness", &config::strictness, "fallback, strict", parse_strictness),
       yes_or_no("executor", "software_word_wait", &config::software_word_wait),
+      time_span("executor", "software_spin", &config::software_spin, software_step_max),
+      time_span("executor", "software_sleep", &config::software_sleep, software_step_max),
       cpu(),
       scheduling(),
       limit("clients", &node_limits::clients),

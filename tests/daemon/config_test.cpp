@@ -95,6 +95,8 @@ control = "/c"
 kind = "naive"
 strictness = "strict"
 software_word_wait = false
+software_spin = "0us"
+software_sleep = "1500ns"
 cpu = 0
 scheduling = "fifo:99"
 [plan]
@@ -125,6 +127,8 @@ TEST(config, reads_every_key) {
   EXPECT_EQ(c.executor, executor_kind::naive);
   EXPECT_EQ(c.strictness, strictness::strict);
   EXPECT_FALSE(c.software_word_wait);
+  EXPECT_EQ(c.software_spin, duration{0});
+  EXPECT_EQ(c.software_sleep, duration{1500});
   EXPECT_EQ(c.cpu, 0u);
   EXPECT_EQ(c.fifo_priority, 99u);
   EXPECT_EQ(c.default_plan.label(), "block;rows>=32:poll");
@@ -177,11 +181,14 @@ TEST(config, refuses_a_wrong_type_and_says_what_was_expected_and_found) {
 }
 
 TEST(config, refuses_a_bare_number_where_a_unit_belongs) {
+  refuses("[executor]\nsoftware_spin = 20\n", 2, 17, "a duration with its unit");
+  refuses("[executor]\nsoftware_sleep = \"20\"\n", 2, 18, "found '20'");
   refuses("[limits]\nunread_bytes_per_client = 1048576\n", 2, 27, "the bare number 1048576");
   refuses("[limits]\nunread_bytes_per_client = \"1048576\"\n", 2, 27, "with its unit");
 }
 
 TEST(config, refuses_what_is_out_of_range) {
+  refuses("[executor]\nsoftware_spin = \"11ms\"\n", 2, 17, "to \"10ms\"");
   refuses("[limits]\nclients = 0\n", 2, 11, "from 1 to 65536");
   refuses("[limits]\nclients = -1\n", 2, 11, "from 1 to 65536");
   refuses("[limits]\nclients = 65537\n", 2, 11, "from 1 to 65536");
