@@ -1,0 +1,84 @@
+// Asking gard: which sockets are tried, in which order, and what came of it.
+//
+// Model: read-only questions go to the control socket first, then to the clients' socket; changes
+// go to the control socket alone, and so does everything where a control socket was named.
+//
+//     path -> cannot connect: the next path
+//          -> answered {"ok":true}: the result      {"ok":false}: the refusal
+//          -> answered what is no answer: the next path
+//          -> connected, then silent for the patience: that is gard, and it is stuck: the end
+//
+// Errors: a `refusal` is gard's own error; `unreachable` names each path tried and why it failed.
+// Threads: one at a time. Blocking: up to the patience for each path. Ownership: values.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "lib/core/error.hpp"
+#include "lib/core/time.hpp"
+#include "lib/linux/socket_paths.hpp"
+
+namespace gar {
+
+// What gard answers where it does not do what was asked.
+struct refusal {
+  uint16_t code = 0;
+  std::string name;
+  std::string text;
+  std::string remedy;
+  std::optional<uint64_t> position;  // of an InvalidPlan
+  std::string fault;
+};
+
+struct attempt {
+  std::string path;
+  std::string why;
+};
+
+// Nobody answered.
+struct unreachable {
+  std::vector<attempt> attempts;
+  bool silent = false;  // the last one connected and said nothing
+};
+
+using reply = std::variant<boost::json::value, refusal, unreachable>;
+
+struct gard_link_options {
+  std::optional<std::string> control;  // --control
+  std::optional<std::string> socket;   // --socket
+  duration patience = from_ms(2000);
+};
+
+class gard_link {
+ public:
+  // Takes the sockets' paths from the options and the environment. InvalidArgument for a path that
+  // cannot be one.
+  static result<gard_link> make(const gard_link_options& options);
+
+  // Questions: "status", "caps", "clients", "streams", "points", "version", "plan_show".
+  reply ask(std::string_view op) const;
+  // Requests that change something: `request` holds "op" and its arguments.
+  reply change(const boost::json::object& request) const;
+  // The clients' socket alone: which gard do clients reach?
+  reply ask_as_client(std::string_view op) const;
+
+ private:
+  gard_link() = default;
+  reply try_all(const std::vector<socket_candidate>& control,
+                const std::vector<socket_candidate>& clients, const std::string& request) const;
+
+  std::vector<socket_candidate> control_;
+  std::vector<socket_candidate> clients_;
+  bool control_named_ = false;
+  duration patience_;
+};
+
+// "PATH: why" on a line each.
+std::string text_of(const unreachable& failed);
+
+}  // namespace gar

@@ -1,0 +1,200 @@
+#include "clients/garctl/requests.hpp"
+
+#include <fmt/core.h>
+
+#include <boost/json/serialize.hpp>
+#include <ostream>
+
+#include "clients/garctl/answer_fields.hpp"
+#include "clients/garctl/gard_link.hpp"
+#include "clients/garctl/plan_check.hpp"
+#include "clients/garctl/readable.hpp"
+#include "clients/garctl/views.hpp"
+#include "lib/core/codec.hpp"
+#include "lib/core/printable.hpp"
+#include "lib/core/utf8.hpp"
+
+namespace gar {
+namespace {
+
+namespace json = boost::json;
+
+constexpr int status_fine = 0;
+constexpr int status_refused = 1;
+constexpr int status_usage = 2;
+constexpr int status_not_reachable = 3;
+
+using page_maker = std::string (*)(const json::value&, const paint&);
+
+std::string headline(uint16_t code, std::string_view name, const paint& colours) {
+  return colours.red(fmt::format("{:#06x} {}", code, name));
+}
+
+void print_remedy(std::string_view remedy, terminal& with) {
+  if (!remedy.empty()) with.err << "to do: " << readable_text(remedy) << '\n';
+}
+
+// A plan that is none: the error's number, the text, and where it is wrong.
+int print_plan_fault(std::string_view text, const plan_fault& fault, terminal& with) {
+  const auto code = static_cast<uint16_t>(errc::InvalidPlan);
+  with.err << headline(code, "InvalidPlan", with.err_paint) << '\n'
+           << caret_under(text, fault.position)
+           << fmt::format("at byte {}: {}\n", fault.position, readable_text(fault.fault));
+  return status_refused;
+}
+
+int print_refusal(const command_line& line, const refusal& refused, terminal& with) {
+  if (refused.code == static_cast<uint16_t>(errc::InvalidPlan) && refused.position) {
+    return print_plan_fault(line.plan_text, {*refused.position, refused.fault}, with);
+  }
+  with.err << headline(refused.code, refused.name, with.err_paint) << ": "
+           << readable_text(refused.text) << '\n';
+  print_remedy(refused.remedy, with);
+  return status_refused;
+}
+
+int print_unreachable(const unreachable& failed, terminal& with) {
+  const error none(errc::NotReachable);
+  with.err << headline(none.number(), none.name(), with.err_paint)
+           << (failed.silent ? ": gard took the connection and is silent; tried\n"
+                             : ": gard is not reachable; tried\n")
+           << text_of(failed);
+  return status_not_reachable;
+}
+
+int print_usage_error(const error& wrong, terminal& with) {
+  with.err << "garctl: " << readable_text(wrong.text()) << '\n';
+  return status_usage;
+}
+
+void print_result(const command_line& line, const json::value& result, page_maker page,
+                  terminal& with) {
+  if (line.json) {
+    with.out << json::serialize(result) << '\n';
+  } else {
+    with.out << page(result, with.out_paint);
+  }
+}
+
+int print_reply(const command_line& line, const reply& got, page_maker page, terminal& with) {
+  if (const auto* refused = std::get_if<refusal>(&got)) return print_refusal(line, *refused, with);
+  if (const auto* failed = std::get_if<unreachable>(&got)) return print_unreachable(*failed, with);
+  print_result(line, std::get<json::value>(got), page, with);
+  return status_fine;
+}
+
+result<gard_link> link_of(const command_line& line) {
+  return gard_link::make({.control = line.control, .socket = {}});
+}
+
+int ask(const command_line& line, std::string_view op, page_maker page, terminal& with) {
+  const result<gard_link> link = link_of(line);
+  if (!link) return print_usage_error(link.error(), with);
+  return print_reply(line, link->ask(op), page, with);
+}
+
+// Changes have one way in: gard takes only questions on the clients' socket.
+int change(const command_line& line, const json::object& request, terminal& with) {
+  const result<gard_link> link = link_of(line);
+  if (!link) return print_usage_error(link.error(), with);
+  const reply got = link->change(request);
+  const int status = print_reply(line, got, generation_page, with);
+  if (status == status_not_reachable) with.err << "changes are taken on the control socket only\n";
+  return status;
+}
+
+// ---- version ------------------------------------------------------------------------------------
+
+int show_version(const command_line& line, terminal& with) {
+  const result<gard_link> link = link_of(line);
+  if (!link) return print_usage_error(link.error(), with);
+  const reply got = link->ask("version");
+  if (!line.json) with.out << "garctl " << GAR_VERSION << '\n';
+  return print_reply(line, got, version_page, with);
+}
+
+// ---- plans --------------------------------------------------------------------------------------
+
+int check_lines(const command_line& line, terminal& with) {
+  const line_counts counts =
+      line.json ? check_plan_lines_json(with.in, with.out) : check_plan_lines(with.in, with.out);
+  if (counts.invalid == 0) return status_fine;
+  const error wrong(errc::InvalidPlan);
+  with.err << headline(wrong.number(), wrong.name(), with.err_paint)
+           << fmt::format(": {} of {} texts are no plan\n", counts.invalid, counts.texts);
+  return status_refused;
+}
+
+int check_text(const command_line& line, terminal& with) {
+  const plan_verdict verdict = check_plan(line.plan_text);
+  if (line.json) with.out << json::serialize(to_json(verdict)) << '\n';
+  if (!verdict.valid()) return print_plan_fault(line.plan_text, verdict.fault, with);
+  if (!line.json) with.out << plan_page(*verdict.parsed, with.out_paint);
+  return status_fine;
+}
+
+std::optional<error> check_name(std::string_view option, const std::optional<std::string>& name) {
+  if (!name || proto::valid_name(*name)) return std::nullopt;
+  return error(errc::InvalidArgument,
+               {std::string(option), "'" + printable(*name, 80) +
+                                         "' is no name; expected 1 to 63 bytes of UTF-8 without "
+                                         "control characters"});
+}
+
+// A request is JSON, which holds only UTF-8, and fits in one line: what no version of gard would
+// take as a plan is refused here.
+bool can_be_sent(std::string_view plan_text) {
+  return plan_text.size() <= proto::plan_bytes_max && valid_utf8(plan_text);
+}
+
+int change_plan(const command_line& line, json::object request, terminal& with) {
+  for (const auto& wrong :
+       {check_name("--client", line.client), check_name("--point", line.point)}) {
+    if (wrong) return print_usage_error(*wrong, with);
+  }
+  if (line.client) request["client"] = *line.client;
+  if (line.point) request["point"] = *line.point;
+  return change(line, request, with);
+}
+
+int set_plan(const command_line& line, terminal& with) {
+  if (!can_be_sent(line.plan_text)) {
+    const plan_verdict verdict = check_plan(line.plan_text);
+    if (!verdict.valid()) return print_plan_fault(line.plan_text, verdict.fault, with);
+  }
+  return change_plan(line, {{"op", "plan_set"}, {"text", line.plan_text}}, with);
+}
+
+int reload(const command_line& line, terminal& with) {
+  return change(line, {{"op", "reload"}, {"replace", line.replace}}, with);
+}
+
+}  // namespace
+
+int run_request(const command_line& line, terminal& with) {
+  switch (line.asked) {
+    case verb::status:
+      return ask(line, "status", status_page, with);
+    case verb::clients:
+      return ask(line, "clients", clients_page, with);
+    case verb::streams:
+      return ask(line, "streams", streams_page, with);
+    case verb::points:
+      return ask(line, "points", points_page, with);
+    case verb::version:
+      return show_version(line, with);
+    case verb::plan_show:
+      return ask(line, "plan_show", plans_page, with);
+    case verb::plan_check:
+      return line.plan_text == "-" ? check_lines(line, with) : check_text(line, with);
+    case verb::plan_set:
+      return set_plan(line, with);
+    case verb::plan_unset:
+      return change_plan(line, {{"op", "plan_unset"}}, with);
+    case verb::reload:
+      return reload(line, with);
+  }
+  return status_usage;
+}
+
+}  // namespace gar

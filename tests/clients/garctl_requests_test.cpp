@@ -1,0 +1,201 @@
+// garctl's commands against a gard that answers as told: exit status, streams, and paths tried.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "clients/garctl/gard_link.hpp"
+#include "clients/garctl/requests.hpp"
+#include "tests/clients/fake_gard.hpp"
+#include "tests/linux/temporary_directory.hpp"
+
+namespace gar {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+struct outcome {
+  int status = 0;
+  std::string out;
+  std::string err;
+};
+
+outcome run(const command_line& line) {
+  std::istringstream in;
+  std::ostringstream out;
+  std::ostringstream err;
+  terminal with{in, out, err, paint(false), paint(false)};
+  const int status = run_request(line, with);
+  return {status, out.str(), err.str()};
+}
+
+class garctl_requests : public testing::Test {
+ protected:
+  garctl_requests() {
+    ::setenv("GARD_CONTROL", control_.c_str(), 1);
+    ::setenv("GARD_SOCKET", clients_.c_str(), 1);
+  }
+  static command_line asking(verb what) {
+    command_line line;
+    line.asked = what;
+    return line;
+  }
+
+  temporary_directory directory_;
+  std::string control_ = directory_.file("control.sock");
+  std::string clients_ = directory_.file("gard.sock");
+};
+
+TEST_F(garctl_requests, a_question_goes_to_the_control_socket_first) {
+  fake_gard control(control_, socket_type::stream, [](const std::string& request) {
+    EXPECT_EQ(request, R"({"op":"version"})");
+    return R"({"ok":true,"result":{"version":"9.8.7"}})";
+  });
+  const outcome got = run(asking(verb::version));
+  EXPECT_EQ(got.status, 0);
+  EXPECT_THAT(got.out, HasSubstr("gard 9.8.7"));
+  EXPECT_EQ(got.err, "");
+}
+
+TEST_F(garctl_requests, a_question_goes_to_the_clients_socket_where_there_is_no_control) {
+  fake_gard clients(clients_, socket_type::seqpacket, [](const std::string&) {
+    return R"({"ok":true,"result":{"version":"1.2.3"}})";
+  });
+  const outcome got = run(asking(verb::version));
+  EXPECT_EQ(got.status, 0);
+  EXPECT_THAT(got.out, HasSubstr("gard 1.2.3"));
+}
+
+TEST_F(garctl_requests, an_answer_of_many_frames_is_put_together) {
+  std::string clients = R"({"id":1,"name":"a"})";
+  for (int i = 2; i < 500; ++i) clients += R"(,{"id":)" + std::to_string(i) + R"(,"name":"b"})";
+  fake_gard gard(clients_, socket_type::seqpacket, [&](const std::string&) {
+    return R"({"ok":true,"result":{"clients":[)" + clients + "]}}";
+  });
+  command_line line = asking(verb::clients);
+  line.json = true;
+  const outcome got = run(line);
+  EXPECT_EQ(got.status, 0);
+  EXPECT_THAT(got.out, HasSubstr(R"({"id":499,"name":"b"}]})"));
+}
+
+TEST_F(garctl_requests, nobody_there_ends_with_3_and_names_every_path) {
+  const outcome got = run(asking(verb::status));
+  EXPECT_EQ(got.status, 3);
+  EXPECT_THAT(got.err, HasSubstr("0x0025 NotReachable"));
+  EXPECT_THAT(got.err, HasSubstr(control_ + ": No such file"));
+  EXPECT_THAT(got.err, HasSubstr(clients_ + ": No such file"));
+  EXPECT_EQ(got.out, "");
+}
+
+TEST_F(garctl_requests, a_named_control_socket_is_the_only_one_tried) {
+  fake_gard clients(clients_, socket_type::seqpacket,
+                    [](const std::string&) { return R"({"ok":true,"result":{}})"; });
+  command_line line = asking(verb::status);
+  line.control = directory_.file("other.sock");
+  const outcome got = run(line);
+  EXPECT_EQ(got.status, 3);
+  EXPECT_THAT(got.err, HasSubstr("other.sock"));
+  EXPECT_THAT(got.err, Not(HasSubstr(clients_)));
+}
+
+TEST_F(garctl_requests, changes_are_never_sent_to_the_clients_socket) {
+  fake_gard clients(clients_, socket_type::seqpacket,
+                    [](const std::string&) { return R"({"ok":true,"result":{}})"; });
+  command_line line = asking(verb::plan_set);
+  line.plan_text = "block";
+  const outcome got = run(line);
+  EXPECT_EQ(got.status, 3);
+  EXPECT_THAT(got.err, Not(HasSubstr(clients_)));
+}
+
+TEST_F(garctl_requests, a_gard_that_takes_the_connection_and_is_silent_ends_the_search) {
+  fake_gard control(control_, socket_type::stream, [](const std::string&) { return ""; });
+  fake_gard clients(clients_, socket_type::seqpacket,
+                    [](const std::string&) { return R"({"ok":true,"result":{}})"; });
+  const auto link = gard_link::make({.control = {}, .socket = {}, .patience = from_ms(30)});
+  const reply got = link->ask("status");
+  const auto* failed = std::get_if<unreachable>(&got);
+  ASSERT_TRUE(failed);
+  EXPECT_TRUE(failed->silent);
+  ASSERT_EQ(failed->attempts.size(), 1u);
+  EXPECT_EQ(failed->attempts[0].path, control_);
+  EXPECT_EQ(failed->attempts[0].why, "no answer within 30 ms");
+}
+
+TEST_F(garctl_requests, whoever_answers_something_else_is_not_gard) {
+  fake_gard control(control_, socket_type::stream, [](const std::string&) { return "HTTP/1.1"; });
+  const outcome got = run(asking(verb::status));
+  EXPECT_EQ(got.status, 3);
+  EXPECT_THAT(got.err, HasSubstr(control_ + ": whoever listens there is not gard"));
+}
+
+TEST_F(garctl_requests, a_refused_plan_is_shown_with_a_caret) {
+  fake_gard control(control_, socket_type::stream, [](const std::string& request) {
+    EXPECT_EQ(request, R"({"op":"plan_set","text":"block+","client":"c","point":"p"})");
+    return R"({"ok":false,"error":{"code":1,"name":"InvalidPlan","text":"t","remedy":"r",)"
+           R"("position":5,"fault":"block takes no prediction"}})";
+  });
+  command_line line = asking(verb::plan_set);
+  line.plan_text = "block+";
+  line.client = "c";
+  line.point = "p";
+  const outcome got = run(line);
+  EXPECT_EQ(got.status, 1);
+  EXPECT_THAT(got.err, HasSubstr("0x0001 InvalidPlan\nblock+\n     ^\n"));
+  EXPECT_EQ(got.out, "");
+}
+
+TEST_F(garctl_requests, any_other_refusal_is_shown_with_number_text_and_remedy) {
+  fake_gard control(control_, socket_type::stream, [](const std::string&) {
+    return R"({"ok":false,"error":{"code":43,"name":"NotSet","text":"no plan is set for x",)"
+           R"("remedy":"do this","position":null,"fault":null}})";
+  });
+  const outcome got = run(asking(verb::plan_unset));
+  EXPECT_EQ(got.status, 1);
+  EXPECT_THAT(got.err, HasSubstr("0x002b NotSet: no plan is set for x"));
+  EXPECT_THAT(got.err, HasSubstr("do this"));
+}
+
+TEST_F(garctl_requests, a_plan_that_is_no_text_is_refused_without_gard) {
+  command_line line = asking(verb::plan_set);
+  line.plan_text = "bl\xff";
+  EXPECT_EQ(run(line).status, 1);
+  line.plan_text = std::string(70'000, 'x');
+  EXPECT_EQ(run(line).status, 1);
+}
+
+TEST_F(garctl_requests, a_name_that_cannot_be_one_is_a_usage_error) {
+  command_line line = asking(verb::plan_unset);
+  line.client = std::string(64, 'x');
+  EXPECT_EQ(run(line).status, 2);
+  line.client = "a\nb";
+  EXPECT_EQ(run(line).status, 2);
+}
+
+TEST_F(garctl_requests, a_status_of_another_version_is_shown_as_far_as_it_goes) {
+  fake_gard control(control_, socket_type::stream, [](const std::string&) {
+    return R"({"ok":true,"result":{"version":"\u001b[31m1","pid":"x","executor":[],)"
+           R"("waits":{"pending":-1,"completed":1e300},"capabilities":[1,{"name":"n"}]}})";
+  });
+  const outcome got = run(asking(verb::status));
+  EXPECT_EQ(got.status, 0);
+  EXPECT_THAT(got.out, HasSubstr("\\x1b[31m1"));
+  EXPECT_THAT(got.out, Not(HasSubstr("\x1b")));
+}
+
+TEST_F(garctl_requests, a_fallback_is_shown_with_its_number_and_remedy) {
+  fake_gard control(control_, socket_type::stream, [](const std::string&) {
+    return R"({"ok":true,"result":{"executor":{"requested":"io-uring","running":"naive",)"
+           R"("strictness":"fallback","warning":{"code":3,"name":"ExecutorFallback",)"
+           R"("text":"because"}}}})";
+  });
+  const outcome got = run(asking(verb::status));
+  EXPECT_THAT(got.out, HasSubstr("naive (requested: io-uring)"));
+  EXPECT_THAT(got.out, HasSubstr("0x0003 ExecutorFallback: because"));
+  EXPECT_THAT(got.out, HasSubstr("Enable what is missing"));
+}
+
+}  // namespace
+}  // namespace gar
