@@ -39,6 +39,7 @@ void reactor::grow_tables() {
   const size_t room = roots_.size() * 2;
   free_.reserve(room);
   ready_.reserve(room);
+  yielded_.reserve(room);
   running_.reserve(room);
   armed_.reserve(room);
   heap_.reserve(room);
@@ -62,6 +63,7 @@ void reactor::forget(root& who) {
   disarm(who);
   if (who.now == root::state::ready) {
     std::erase(ready_, &who);
+    std::erase(yielded_, &who);
     std::replace(running_.begin(), running_.end(), &who, static_cast<root*>(nullptr));
   }
   std::exchange(who.outermost, nullptr).destroy();
@@ -85,6 +87,8 @@ bool reactor::any_complete() const {
 void reactor::run_ready() {
   GAR_ASSERT(running_.empty());  // a task must not run the reactor it runs on
   running_.swap(ready_);
+  running_.insert(running_.end(), yielded_.begin(), yielded_.end());
+  yielded_.clear();
   // By index: a task that spawns may grow the table, one that forgets leaves a hole in it.
   for (size_t i = 0; i < running_.size(); ++i) {
     root* r = std::exchange(running_[i], nullptr);
@@ -151,16 +155,20 @@ void reactor::arm(root& who, const suspension& s) {
 bool reactor::yield_from(root& who, std::coroutine_handle<> at) {
   who.resume = at;
   if (who.inline_only) return false;  // nobody else to give way to
-  make_ready(who, woke::event);
+  make_ready(who, woke::event, yielded_);
   return true;
 }
 
 void reactor::make_ready(root& who, woke why) {
+  make_ready(who, why, ready_);
+}
+
+void reactor::make_ready(root& who, woke why, std::vector<root*>& queue) {
   disarm(who);
   ++statistics_.woken;
   who.why = why;
   who.now = root::state::ready;
-  ready_.push_back(&who);
+  queue.push_back(&who);
 }
 
 void reactor::disarm(root& who) {

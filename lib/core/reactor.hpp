@@ -3,7 +3,8 @@
 // A task suspends with what it waits for: a memory descriptor, a deadline, both, or neither (then
 // only `wake` or `cancel` resumes it). One turn (see `turn` below):
 //
-//   1. run every task that is ready, once each, in the order they became ready
+//   1. run every task that is ready, once each, in the order they became ready; those that yielded
+//      come last, after what the look woke meanwhile
 //   2. prepare to idle; look: wake each task whose descriptor is complete or whose deadline passed
 //   3. if any was woken, the turn ends; else idle, until the earliest deadline at most
 //
@@ -94,7 +95,7 @@ class reactor {
   size_t tasks() const { return roots_.size() - free_.size(); }
   size_t armed() const { return armed_.size(); }
   size_t timers() const { return heap_.size(); }
-  bool has_ready() const { return !ready_.empty(); }
+  bool has_ready() const { return !ready_.empty() || !yielded_.empty(); }
   instant earliest() const { return heap_.empty() ? instant::never() : heap_.front()->deadline; }
   // The longest single park that every task allows that the last look left armed.
   duration park_max() const { return park_max_; }
@@ -136,7 +137,7 @@ class reactor {
   // Until wake() or cancel().
   suspension wait_event(instant deadline = instant::never()) { return {*this, {}, deadline, {}}; }
 
-  // Awaitable: lets every other ready task have its turn first.
+  // Awaitable: lets every other ready task have its turn first, and what completed meanwhile too.
   struct yield {
     reactor& owner;
     bool await_ready() const { return false; }
@@ -164,6 +165,7 @@ class reactor {
   void arm(root& who, const suspension& s);
   bool yield_from(root& who, std::coroutine_handle<> at);
   void make_ready(root& who, woke why);
+  void make_ready(root& who, woke why, std::vector<root*>& queue);
   void disarm(root& who);
   void end(root& who);
   void grow_tables();
@@ -177,6 +179,7 @@ class reactor {
   std::vector<std::unique_ptr<root>> roots_;
   std::vector<root*> free_;
   std::vector<root*> ready_;
+  std::vector<root*> yielded_;  // ready too, after all of ready_
   std::vector<root*> running_;
   std::vector<armed_word> armed_;
   std::vector<root*> heap_;  // binary heap by deadline
