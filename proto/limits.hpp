@@ -22,7 +22,8 @@ inline constexpr size_t control_line_bytes_max = 64
                                                  << 10;  // one request line on the control socket
 
 inline constexpr size_t bands_max = 4;
-inline constexpr size_t drivers_max = 8;  // driver capabilities in a hello
+inline constexpr size_t plan_scopes_max = 8192;  // of one generation, as one client gets it
+inline constexpr size_t drivers_max = 8;         // driver capabilities in a hello
 inline constexpr size_t points_per_client_max = 256;
 inline constexpr size_t pages_per_client_max = 16;
 inline constexpr size_t page_bytes_min = 4096;

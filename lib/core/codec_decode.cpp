@@ -115,7 +115,8 @@ message take_hello(reading& r) {
 message take_welcome(reading& r) {
   const auto fixed = r.fixed<welcome_fixed>();
   r.need(fixed.version >= 1, "the version is 0");
-  r.need(fixed.plan_scopes >= 1, "no plan follows");
+  r.need(fixed.plan_scopes >= 1 && fixed.plan_scopes <= plan_scopes_max,
+         "the number of scopes is not 1..8192");
   r.need(whole_pages(fixed.page_bytes), "the page's size is not a multiple of 4096");
   r.need(fixed.pages_max >= 1 && fixed.pages_max <= pages_per_client_max,
          "the number of pages is not 1..16");
@@ -180,6 +181,8 @@ message take_closed(reading& r) {
 message take_plan(reading& r) {
   const auto fixed = r.fixed<plan_fixed>();
   r.need(fixed.scope <= scope_client_point, "the scope is not 0..3");
+  r.need(fixed.scopes >= 1 && fixed.scopes <= plan_scopes_max,
+         "the number of scopes is not 1..8192");
   r.need(fixed.scope_index < fixed.scopes, "the scope's index is not below the number of scopes");
   r.reserved(fixed.reserved);
   plan_scope m{fixed.generation, fixed.scope, fixed.scope_index, fixed.scopes, {}, {}};

@@ -30,7 +30,7 @@ namespace gar {
 
 class plan_cache {
  public:
-  static constexpr uint16_t scopes_max = 4096;
+  static constexpr uint16_t scopes_max = proto::plan_scopes_max;
 
   explicit plan_cache(const bands& fallback) : in_force_{0, fallback, {}, {}, {}} {}
 

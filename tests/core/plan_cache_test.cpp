@@ -81,7 +81,7 @@ TEST(plan_cache, refuses_what_contradicts_itself) {
   const proto::plan_scope bad[] = {
       scope(1, proto::scope_default, 0, 0, "poll"),
       scope(1, proto::scope_default, 1, 1, "poll"),
-      scope(1, proto::scope_default, 0, 5000, "poll"),
+      scope(1, proto::scope_default, 0, proto::plan_scopes_max + 1, "poll"),
       scope(1, proto::scope_client, 0, 1, "poll"),  // no default in the whole generation
       scope(1, 9, 0, 1, "poll"),
   };

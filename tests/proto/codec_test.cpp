@@ -154,7 +154,7 @@ plan_scope generator::any_plan() {
   plan_scope m;
   m.generation = any<uint64_t>();
   m.scope = static_cast<uint16_t>(below(4));
-  m.scopes = static_cast<uint16_t>(between(1, 65535));
+  m.scopes = static_cast<uint16_t>(between(1, plan_scopes_max));
   m.scope_index = static_cast<uint16_t>(below(m.scopes));
   if (m.scope == scope_point || m.scope == scope_client_point) m.point_name = name();
   m.text = text(1, plan_bytes_max);
@@ -169,7 +169,7 @@ message generator::any_message(message_type type) {
     case message_type::welcome: {
       welcome m;
       m.version = 1;
-      m.plan_scopes = static_cast<uint16_t>(between(1, 65535));
+      m.plan_scopes = static_cast<uint16_t>(between(1, plan_scopes_max));
       m.features = any<uint32_t>();
       m.client_id = any<uint64_t>();
       m.page_bytes = pages;

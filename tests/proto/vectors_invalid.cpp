@@ -295,6 +295,7 @@ void add_ranges(collector& to) {
            "The lowest version is above the highest.");
   to.spoil("range", "welcome_version_0", "welcome/usual", 8, u16(0), "Versions start at 1.");
   to.spoil("range", "welcome_no_plan", "welcome/usual", 10, u16(0), "At least one plan follows.");
+  to.spoil("range", "welcome_plans_8193", "welcome/usual", 10, u16(8193), "At most 8192 plans.");
   to.spoil("range", "welcome_page_bytes_0", "welcome/usual", 24, u32(0), "No page is empty.");
   to.spoil("range", "welcome_page_bytes_odd", "welcome/usual", 24, u32(4104),
            "A page is a multiple of 4096 bytes.");
@@ -309,6 +310,7 @@ void add_ranges(collector& to) {
   to.spoil("range", "plan_scope_index", "plan/default", 18, u16(1),
            "The index is not below the number of scopes.");
   to.spoil("range", "plan_no_scopes", "plan/default", 20, u16(0), "At least one scope.");
+  to.spoil("range", "plan_8193_scopes", "plan/default", 20, u16(8193), "At most 8192 scopes.");
   to.spoil("range", "point_0", "point/first", 8, u32(0), "0 means none and has no name.");
   to.spoil("range", "point_257", "point/first", 8, u32(257), "1..256.");
   to.spoil("range", "wait_point_257", "wait/usual", 56, u32(257), "0..256.");

@@ -86,7 +86,7 @@ void add_welcome(collector& to) {
   to.add("welcome", "usual", welcome(1, 7, 4096, 1024, 16, 1, "software", "gpu-reactor"),
          "One plan follows; pages of 4096 bytes. Three descriptors come with it.");
   to.add("welcome", "largest",
-         welcome(65535, u64_max, 65536, u32_max, 16, u64_max, "word-wait-of-15", "executor-of-15."),
+         welcome(8192, u64_max, 65536, u32_max, 16, u64_max, "word-wait-of-15", "executor-of-15."),
          "Every field at its largest; pages of 64 KiB.");
   to.add("welcome", "smallest", welcome(1, 0, 4096, 0, 1, 0, "w", "e"),
          "Every field at its smallest.");
@@ -184,10 +184,10 @@ void add_plan(collector& to) {
       "rows>=2000000000:flag:park_us=10000,backstop_us=1000000+predict:margin_us=1000000,"
       "min_sleep_us=10000000,max_sleep_us=10000000,window=16;rows>=4294967295:flag:park_us=10000,"
       "backstop_us=1000000+predict:margin_us=1000000,min_sleep_us=1,max_sleep_us=1,window=16";
-  to.add("plan", "longest",
-         plan(static_cast<uint16_t>(longest.size()), u64_max, 0, 65534, 65535, "")
-             .text("text", longest),
-         "A plan's text of 512 bytes, and every number at its largest.");
+  to.add(
+      "plan", "longest",
+      plan(static_cast<uint16_t>(longest.size()), u64_max, 0, 8191, 8192, "").text("text", longest),
+      "A plan's text of 512 bytes, and every number at its largest.");
 }
 
 frame_writer point(uint32_t number, std::string_view name) {
