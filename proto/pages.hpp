@@ -20,6 +20,9 @@
 // Memory order: the reactor stores `asleep`, then a full fence, then re-checks requests; a
 // requester stores its request, then a full fence, then reads the state. One of the two sees the
 // other.
+// The reactor may be between that look and its futex wait. So a requester that may write the state
+// (gard) makes it `awake` before its futex wake; one that may not (a client) wakes again for as
+// long as the state says asleep and nobody was woken.
 #pragma once
 
 #include <cstddef>

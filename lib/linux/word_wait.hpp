@@ -55,7 +55,8 @@ void yield_cpu();
 
 class word_waiter {
  public:
-  explicit word_waiter(software_wait how = {}) : software_(how) {}
+  word_waiter() = default;  // by looking
+  explicit word_waiter(software_wait how) : software_(how) {}
   explicit word_waiter(const park_permit& permit, software_wait how = {})
       : pair_(&permit.pair()), rate_(permit.rate()), software_(how) {}
 

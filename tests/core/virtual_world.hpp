@@ -74,7 +74,7 @@ struct idle_record {
 struct idle_script {
   virtual_world* world;
   std::vector<idle_record> log;
-  bool request = false;          // set by an event: ends the idle; the test clears it
+  bool request = false;          // handed over: ends idles until the test clears it
   uint64_t prepared = 0;         // calls of prepare
   duration overshoot;            // each sleep and park ends this much late
   uint64_t spurious_parks = 0;   // so many parks end at once
@@ -93,7 +93,7 @@ struct world_idle {
       --script->spurious_parks;
       script->world->run_to(std::min(until, r.from + script->spurious_after),
                             [&] { return complete() || script->request; });
-    } else if (!complete()) {
+    } else if (!complete() && !script->request) {
       script->world->run_to(until + script->overshoot,
                             [&] { return complete() || script->request; });
     }
@@ -102,13 +102,17 @@ struct world_idle {
   }
   void sleep_until(instant at) {
     idle_record r{'s', script->world->now(), at, {}};
-    script->world->run_to(at + script->overshoot, [&] { return script->request; });
+    if (!script->request) {
+      script->world->run_to(at + script->overshoot, [&] { return script->request; });
+    }
     r.back = script->world->now();
     script->log.push_back(r);
   }
   void block() {
     idle_record r{'b', script->world->now(), instant::never(), {}};
-    script->world->run_to(instant::never(), [&] { return script->request; });
+    if (!script->request) {
+      script->world->run_to(instant::never(), [&] { return script->request; });
+    }
     r.back = script->world->now();
     script->log.push_back(r);
   }

@@ -1,0 +1,93 @@
+// What the idle ports of gard's reactor thread have in common: they park on the doorbell, and sleep
+// with the state page saying so.
+//
+//   prepare   copy the eight words of the bell
+//   park      arm, compare the copy, look at the words and at requests, wait
+//   sleep     say asleep, full fence, compare the copy, look at requests, sleep, say awake
+//
+// How it sleeps is the Sleeper's: a futex on the state word (idle_doorbell) or an io_uring
+// (idle_ring).
+//
+//   sleeper.sleep(until)   returns at `until`, or when a reactor_waker woke, or early
+//   sleeper.has_news()     something came that the sleeper itself has to take in; ends a park
+//   sleeper.take_news()    take it in
+//
+// Invariants: a request that was stored before a reactor_waker's `wake` is never slept over: either
+// the look after the fence sees it, or the waker sees the announcement. A ring between prepare and
+// a wait ends that wait at once.
+// Threads: the reactor's. Ownership: bell and state outlive it. Allocation: no. Errors: none.
+// Memory order: see state_page.hpp.
+#pragma once
+
+#include <concepts>
+#include <utility>
+
+#include "lib/linux/bell_trust.hpp"
+#include "lib/linux/doorbell.hpp"
+#include "lib/linux/state_page.hpp"
+#include "lib/linux/steady_clock.hpp"
+#include "lib/linux/word_wait.hpp"
+#include "lib/port/idle_port.hpp"
+
+namespace gar {
+
+// `requests()` says whether requests wait to be taken. Called by the reactor's thread; what it
+// reads is atomic.
+template <std::predicate Requests, class Sleeper>
+class bell_idle {
+ public:
+  bell_idle(const doorbell& bell, state_page_owner& state, word_waiter waiter, Requests requests,
+            Sleeper sleeper)
+      : bell_(&bell.line()),
+        state_(&state),
+        waiter_(waiter),
+        requests_(std::move(requests)),
+        sleeper_(std::move(sleeper)),
+        copy_(copy_bell(*bell_)) {}
+
+  void prepare() {
+    sleeper_.take_news();
+    copy_ = copy_bell(*bell_);
+    trust_.prepared();
+  }
+
+  template <class Complete>
+  void park(instant until, Complete&& complete) {
+    if (!trust_.trusted(clock_.now())) {
+      sleep_unless([&] { return requests_() || complete(); }, until);
+      return;
+    }
+    auto still_waiting = [&] {
+      return bell_is_as(*bell_, copy_) && !requests_() && !sleeper_.has_news() && !complete();
+    };
+    waiter_.wait(*bell_, still_waiting, until, clock_);
+    if (!bell_is_as(*bell_, copy_)) trust_.woken_by_bell();
+  }
+
+  void sleep_until(instant at) {
+    sleep_unless([&] { return !bell_is_as(*bell_, copy_) || requests_(); }, at);
+  }
+
+  void block() { sleep_until(instant::never()); }
+
+  Sleeper& sleeper() { return sleeper_; }
+
+ private:
+  template <class AlreadyWoken>
+  void sleep_unless(AlreadyWoken already_woken, instant until) {
+    state_->announce_sleep();
+    if (!already_woken()) sleeper_.sleep(until);
+    state_->announce_awake();
+  }
+
+  const proto::completion_line* bell_;
+  state_page_owner* state_;
+  word_waiter waiter_;
+  Requests requests_;
+  Sleeper sleeper_;
+  bell_copy copy_;
+  bell_trust trust_;
+  steady_clock clock_;
+};
+
+}  // namespace gar

@@ -1,0 +1,139 @@
+#include "lib/linux/deadline_ring.hpp"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "lib/linux/steady_clock.hpp"
+#include "lib/linux/system_call.hpp"
+
+namespace gar {
+namespace {
+
+// One sleep submits at most a removal, a timer and a poll.
+constexpr unsigned int ring_entries = 8;
+
+// What a completion is of: the number of its timer above, what it is below.
+enum class tag : uint64_t { timer = 1, removal = 2, poll = 3 };
+constexpr uint64_t tag_bits = 2;
+
+constexpr uint64_t user_data(tag what, uint64_t number = 0) {
+  return number << tag_bits | static_cast<uint64_t>(what);
+}
+
+}  // namespace
+
+result<deadline_ring> deadline_ring::make() {
+  unique_fd event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!event) return last_system_error("eventfd");
+  auto ring = std::make_unique<io_uring>();
+  const int refused = ::io_uring_queue_init(ring_entries, ring.get(), 0);
+  if (refused < 0) return system_error("io_uring_setup", -refused);
+  return deadline_ring(std::unique_ptr<io_uring, ring_end>(ring.release()), std::move(event));
+}
+
+const char* deadline_ring::missing_operation() const {
+  struct probe_end {
+    void operator()(io_uring_probe* p) const { ::io_uring_free_probe(p); }
+  };
+  std::unique_ptr<io_uring_probe, probe_end> known(::io_uring_get_probe_ring(ring_.get()));
+  if (!known) return "IORING_REGISTER_PROBE";
+  constexpr std::pair<int, const char*> used[] = {
+      {IORING_OP_TIMEOUT, "IORING_OP_TIMEOUT"},
+      {IORING_OP_TIMEOUT_REMOVE, "IORING_OP_TIMEOUT_REMOVE"},
+      {IORING_OP_POLL_ADD, "IORING_OP_POLL_ADD"},
+  };
+  for (const auto& [operation, name] : used) {
+    if (!::io_uring_opcode_supported(known.get(), operation)) return name;
+  }
+  return nullptr;
+}
+
+deadline_ring::slept deadline_ring::sleep(instant until) {
+  // Written after the sleeper said that it sleeps, and met by a poll of an earlier sleep.
+  if (take_completions()) return slept::to_event;
+  if (failed_) return sleep_without_ring(until);
+  prepare_timer(until);
+  prepare_poll();
+  for (;;) {
+    const int entered = ::io_uring_submit_and_wait(ring_.get(), 1);
+    if (take_completions()) return slept::to_event;
+    if (until != instant::never() && timer_at_ == instant::never()) return slept::to_deadline;
+    if (entered == -EINTR) return slept::interrupted;
+    if (entered < 0) {
+      failed_ = true;
+      return sleep_without_ring(until);
+    }
+    // What came was the end of an earlier timer.
+  }
+}
+
+bool deadline_ring::has_completions() const {
+  return ::io_uring_cq_ready(ring_.get()) > 0;
+}
+
+bool deadline_ring::take_completions() {
+  bool event_written = false;
+  io_uring_cqe* completion = nullptr;
+  while (::io_uring_peek_cqe(ring_.get(), &completion) == 0) {
+    const uint64_t what = completion->user_data;
+    ::io_uring_cqe_seen(ring_.get(), completion);
+    if (what == user_data(tag::timer, timer_number_)) timer_at_ = instant::never();
+    if (what == user_data(tag::poll)) {
+      poll_armed_ = false;
+      event_written = true;
+      empty_event();
+    }
+  }
+  return event_written;
+}
+
+void deadline_ring::prepare_timer(instant until) {
+  if (timer_at_ == until) return;
+  if (timer_at_ != instant::never()) {
+    io_uring_sqe* removal = ::io_uring_get_sqe(ring_.get());
+    GAR_ASSERT(removal);
+    ::io_uring_prep_timeout_remove(removal, user_data(tag::timer, timer_number_), 0);
+    ::io_uring_sqe_set_data64(removal, user_data(tag::removal));
+    timer_at_ = instant::never();
+  }
+  if (until == instant::never()) return;
+  const timespec at = to_timespec(until);
+  deadline_ = {at.tv_sec, at.tv_nsec};
+  io_uring_sqe* timer = ::io_uring_get_sqe(ring_.get());
+  GAR_ASSERT(timer);
+  ::io_uring_prep_timeout(timer, &deadline_, 0, IORING_TIMEOUT_ABS);
+  // A number of its own, so that the end of an earlier timer is never taken for this one's.
+  ::io_uring_sqe_set_data64(timer, user_data(tag::timer, ++timer_number_));
+  timer_at_ = until;
+}
+
+void deadline_ring::prepare_poll() {
+  if (poll_armed_) return;
+  io_uring_sqe* poll = ::io_uring_get_sqe(ring_.get());
+  GAR_ASSERT(poll);
+  ::io_uring_prep_poll_add(poll, event_.get(), POLLIN);
+  ::io_uring_sqe_set_data64(poll, user_data(tag::poll));
+  poll_armed_ = true;
+}
+
+void deadline_ring::empty_event() {
+  eventfd_t written = 0;
+  // Nothing to read means that somebody's earlier poll was answered twice; both mean "look again".
+  (void)::eventfd_read(event_.get(), &written);
+}
+
+deadline_ring::slept deadline_ring::sleep_without_ring(instant until) {
+  const duration left = until - steady_clock().now();
+  const timespec timeout = to_timespec({left.ns});
+  pollfd written{event_.get(), POLLIN, 0};
+  const int ready = ::ppoll(&written, 1, until == instant::never() ? nullptr : &timeout, nullptr);
+  if (ready == 0) return slept::to_deadline;
+  if (ready < 0) return slept::interrupted;
+  empty_event();
+  return slept::to_event;
+}
+
+}  // namespace gar
