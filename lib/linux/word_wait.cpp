@@ -91,13 +91,15 @@ class word_wait_prober {
       if (refused.empty() && !rate) refused = "its counter has no frequency";
       if (refused.empty()) {
         const duration lasted = longest_park(*pair, rate);
-        const std::string seen = seen_parking(*pair, lasted);
+        std::string seen = seen_parking(lasted);
         if (lasted >= lasts_at_least) {
-          return {{pair->kind, true, seen}, word_waiter(park_permit(*pair, rate), how)};
+          return {{pair->kind, true, std::move(seen)}, word_waiter(park_permit(*pair, rate), how)};
         }
-        refused = seen;
+        refused = "it " + seen;
       }
-      if (is_of_this_architecture(pair->kind)) why += (why.empty() ? "" : "; ") + refused;
+      if (!is_of_this_architecture(pair->kind)) continue;
+      why +=
+          (why.empty() ? "no " : ", no ") + std::string(name_of(pair->kind)) + " (" + refused + ")";
     }
     if (why.empty()) why = "no instructions are known for this architecture";
     return {{word_wait_kind::software, false, why}, word_waiter(how)};
@@ -123,9 +125,9 @@ class word_wait_prober {
     return longest;
   }
 
-  static std::string seen_parking(const monitor_pair& pair, duration lasted) {
-    return std::string(name_of(pair.kind)) + " parked for " + std::to_string(lasted.ns / 1000) +
-           " us where " + std::to_string(asked.ns / 1000) + " us were asked";
+  static std::string seen_parking(duration lasted) {
+    return "parked for " + std::to_string(lasted.ns / 1000) + " us where " +
+           std::to_string(asked.ns / 1000) + " us were asked";
   }
 
   static bool is_of_this_architecture(word_wait_kind kind) {
