@@ -32,28 +32,29 @@ inline constexpr std::string_view config_file_default = "/etc/gard/gard.toml";
 inline constexpr size_t config_bytes_max = 1 << 20;
 inline constexpr size_t configured_plans_max = 1024;
 
-struct config {
-  // [daemon]
+// Only a new start takes these two.
+struct daemon_config {
   std::optional<std::string> socket;
   std::optional<std::string> control;
-
-  // [executor]
-  executor_kind executor = executor_kind::gpu_reactor;
+  bool operator==(const daemon_config&) const = default;
+};
+struct executor_config {
+  executor_kind kind = executor_kind::gpu_reactor;
   gar::strictness strictness = gar::strictness::fallback;
   bool software_word_wait = true;
   duration software_spin = from_us(20);
   duration software_sleep = from_us(20);
   std::optional<uint32_t> cpu;            // the executor's thread stays on this one
   std::optional<uint32_t> fifo_priority;  // not set: the ordinary scheduler
+  bool operator==(const executor_config&) const = default;
+};
 
-  // [plan]
+struct config {
+  daemon_config daemon;
+  executor_config executor;
   bands default_plan = *bands::parse(plan_as_shipped);
   std::vector<configured_plan> plans;  // of the narrower scopes
-
-  // [limits]
   node_limits limits;
-
-  // [log]
   gar::log_level log_level = gar::log_level::info;
 };
 

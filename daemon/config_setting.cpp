@@ -9,63 +9,68 @@
 namespace gar {
 namespace {
 
-constexpr uint32_t cpu_max = 1023;  // what one affinity mask of the C library holds
+constexpr size_t path_bytes_max = 107;  // what the address of a Unix socket holds
+constexpr uint32_t cpu_max = 1023;      // what one affinity mask of the C library holds
 constexpr duration software_step_max = from_ms(10);  // no single park is longer
 constexpr uint32_t fifo_priority_max = 99;
 constexpr std::string_view fifo_prefix = "fifo:";
 
 // Where a path is: it may not be set.
-config_setting path(std::string_view name, std::optional<std::string> config::*into) {
-  return {"daemon", name, "the absolute path of a socket as a string",
+config_setting path(std::string_view name, std::optional<std::string> daemon_config::*into) {
+  return {"daemon", name,
+          fmt::format("the absolute path of a socket, of at most {} bytes, as a string",
+                      path_bytes_max),
           [into](const config_value& value, config& c) {
             const auto* text = std::get_if<std::string>(&value);
-            if (!text || !text->starts_with('/')) return false;
-            c.*into = *text;
+            if (!text || !text->starts_with('/') || text->size() > path_bytes_max) return false;
+            if (text->find('\0') != std::string::npos) return false;
+            c.daemon.*into = *text;
             return true;
           },
-          [into](const config& c) { return c.*into ? toml_quoted(*(c.*into)) : std::string(); }};
+          [into](const config& c) {
+            return c.daemon.*into ? toml_quoted(*(c.daemon.*into)) : std::string();
+          }};
 }
 
-// One of a list of names.
-template <class T, class Parse>
-config_setting named(std::string_view section, std::string_view name, T config::*into,
+// One of a list of names; `place` says where in a config the value is.
+template <class Place, class Parse>
+config_setting named(std::string_view section, std::string_view name, Place place,
                      std::string_view names, Parse parse) {
   return {section, name, fmt::format("one of {} as a string", names),
           [=](const config_value& value, config& c) {
             const auto* text = std::get_if<std::string>(&value);
             if (!text) return false;
             const auto parsed = parse(*text);
-            if (parsed) c.*into = *parsed;
+            if (parsed) place(c) = *parsed;
             return parsed.has_value();
           },
-          [=](const config& c) { return toml_quoted(name_of(c.*into)); }};
+          [=](const config& c) { return toml_quoted(name_of(place(c))); }};
 }
 
-config_setting yes_or_no(std::string_view section, std::string_view name, bool config::*into) {
-  return {section, name, "true or false",
+config_setting yes_or_no(std::string_view name, bool executor_config::*into) {
+  return {"executor", name, "true or false",
           [=](const config_value& value, config& c) {
             const auto* flag = std::get_if<bool>(&value);
-            if (flag) c.*into = *flag;
+            if (flag) c.executor.*into = *flag;
             return flag != nullptr;
           },
-          [=](const config& c) { return std::string(c.*into ? "true" : "false"); }};
+          [=](const config& c) { return std::string(c.executor.*into ? "true" : "false"); }};
 }
 
 // From nothing to `most`.
-config_setting time_span(std::string_view section, std::string_view name, duration config::*into,
-                         duration most) {
+config_setting time_span(std::string_view name, duration executor_config::*into, duration most) {
   return {
-      section, name,
+      "executor", name,
       fmt::format("a duration with its unit as a string, from \"0us\" to \"{}\"", text_of(most)),
       [=](const config_value& value, config& c) {
         const auto* text = std::get_if<std::string>(&value);
         if (!text) return false;
         const result<duration> span = parse_duration(*text);
         if (!span || *span > most) return false;
-        c.*into = *span;
+        c.executor.*into = *span;
         return true;
       },
-      [=](const config& c) { return toml_quoted(text_of(c.*into)); }};
+      [=](const config& c) { return toml_quoted(text_of(c.executor.*into)); }};
 }
 
 config_setting cpu() {
@@ -73,10 +78,12 @@ config_setting cpu() {
           [](const config_value& value, config& c) {
             const auto* number = std::get_if<int64_t>(&value);
             if (!number || *number < 0 || *number > cpu_max) return false;
-            c.cpu = static_cast<uint32_t>(*number);
+            c.executor.cpu = static_cast<uint32_t>(*number);
             return true;
           },
-          [](const config& c) { return c.cpu ? std::to_string(*c.cpu) : std::string(); }};
+          [](const config& c) {
+            return c.executor.cpu ? std::to_string(*c.executor.cpu) : std::string();
+          }};
 }
 
 std::optional<uint32_t> parse_fifo_priority(std::string_view text) {
@@ -97,12 +104,12 @@ config_setting scheduling() {
             if (!text) return false;
             const std::optional<uint32_t> priority = parse_fifo_priority(*text);
             if (!priority && *text != "other") return false;
-            c.fifo_priority = priority;
+            c.executor.fifo_priority = priority;
             return true;
           },
           [](const config& c) {
-            if (!c.fifo_priority) return std::string("\"other\"");
-            return fmt::format("\"{}{}\"", fifo_prefix, *c.fifo_priority);
+            if (!c.executor.fifo_priority) return std::string("\"other\"");
+            return fmt::format("\"{}{}\"", fifo_prefix, *c.executor.fifo_priority);
           }};
 }
 
@@ -138,13 +145,17 @@ config_setting byte_limit(std::string_view name, uint32_t node_limits::*into, ui
 
 const std::vector<config_setting>& config_settings() {
   static const std::vector<config_setting> rows{
-      path("socket", &config::socket),
-      path("control", &config::control),
-      named("executor", "kind", &config::executor, executor_chain.names(), parse_executor),
-      named("executor", "strictness", &config::strictness, "fallback, strict", parse_strictness),
-      yes_or_no("executor", "software_word_wait", &config::software_word_wait),
-      time_span("executor", "software_spin", &config::software_spin, software_step_max),
-      time_span("executor", "software_sleep", &config::software_sleep, software_step_max),
+      path("socket", &daemon_config::socket),
+      path("control", &daemon_config::control),
+      named(
+          "executor", "kind", [](auto& c) -> auto& { return c.executor.kind; },
+          executor_chain.names(), parse_executor),
+      named(
+          "executor", "strictness", [](auto& c) -> auto& { return c.executor.strictness; },
+          "fallback, strict", parse_strictness),
+      yes_or_no("software_word_wait", &executor_config::software_word_wait),
+      time_span("software_spin", &executor_config::software_spin, software_step_max),
+      time_span("software_sleep", &executor_config::software_sleep, software_step_max),
       cpu(),
       scheduling(),
       limit("clients", &node_limits::clients),
@@ -158,7 +169,9 @@ const std::vector<config_setting>& config_settings() {
       byte_limit("unread_bytes_per_client", &node_limits::unread_bytes_per_client,
                  unread_bytes_min),
       limit("naive_workers", &node_limits::naive_workers),
-      named("log", "level", &config::log_level, log_level_names, parse_log_level),
+      named(
+          "log", "level", [](auto& c) -> auto& { return c.log_level; }, log_level_names,
+          parse_log_level),
   };
   return rows;
 }

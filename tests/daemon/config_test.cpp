@@ -43,8 +43,8 @@ const std::string shipped_file = std::string(GAR_SOURCE_DIR) + "/config/gard.tom
 TEST(config, an_empty_file_is_the_built_in_values) {
   EXPECT_EQ(config_text(parsed("")), config_text(config{}));
   EXPECT_EQ(parsed("").default_plan.label(), plan_as_shipped);
-  EXPECT_EQ(parsed("").executor, executor_kind::gpu_reactor);
-  EXPECT_TRUE(parsed("").software_word_wait);
+  EXPECT_EQ(parsed("").executor.kind, executor_kind::gpu_reactor);
+  EXPECT_TRUE(parsed("").executor.software_word_wait);
 }
 
 TEST(config, the_shipped_file_is_exactly_the_built_in_values) {
@@ -81,9 +81,9 @@ TEST(config, every_key_of_the_shipped_file_is_read_when_its_comment_mark_is_take
     text += (hidden ? line.substr(2) : line) + "\n";
   }
   const config c = parsed(text);
-  EXPECT_EQ(c.socket, "/run/gard/gard.sock");
-  EXPECT_EQ(c.control, "/run/gard-control/control.sock");
-  EXPECT_EQ(c.cpu, 3u);
+  EXPECT_EQ(c.daemon.socket, "/run/gard/gard.sock");
+  EXPECT_EQ(c.daemon.control, "/run/gard-control/control.sock");
+  EXPECT_EQ(c.executor.cpu, 3u);
   EXPECT_EQ(c.plans.size(), 3u);
 }
 
@@ -122,15 +122,15 @@ level = "debug"
 
 TEST(config, reads_every_key) {
   const config c = parsed(everything_set);
-  EXPECT_EQ(c.socket, "/a \"b\"\\/gard.sock");
-  EXPECT_EQ(c.control, "/c");
-  EXPECT_EQ(c.executor, executor_kind::naive);
-  EXPECT_EQ(c.strictness, strictness::strict);
-  EXPECT_FALSE(c.software_word_wait);
-  EXPECT_EQ(c.software_spin, duration{0});
-  EXPECT_EQ(c.software_sleep, duration{1500});
-  EXPECT_EQ(c.cpu, 0u);
-  EXPECT_EQ(c.fifo_priority, 99u);
+  EXPECT_EQ(c.daemon.socket, "/a \"b\"\\/gard.sock");
+  EXPECT_EQ(c.daemon.control, "/c");
+  EXPECT_EQ(c.executor.kind, executor_kind::naive);
+  EXPECT_EQ(c.executor.strictness, strictness::strict);
+  EXPECT_FALSE(c.executor.software_word_wait);
+  EXPECT_EQ(c.executor.software_spin, duration{0});
+  EXPECT_EQ(c.executor.software_sleep, duration{1500});
+  EXPECT_EQ(c.executor.cpu, 0u);
+  EXPECT_EQ(c.executor.fifo_priority, 99u);
   EXPECT_EQ(c.default_plan.label(), "block;rows>=32:poll");
   EXPECT_EQ(c.limits.clients, 1u);
   EXPECT_EQ(c.limits.clients_per_user, 2u);
@@ -208,6 +208,8 @@ TEST(config, refuses_names_that_are_none_of_the_accepted) {
   refuses("[log]\nlevel = \"loud\"\n", 2, 9, "debug, info, warning, error");
   refuses("[daemon]\nsocket = \"gard.sock\"\n", 2, 10, "absolute path");
   refuses("[daemon]\nsocket = \"\"\n", 2, 10, "absolute path");
+  refuses("[daemon]\nsocket = \"/a\\u0000b\"\n", 2, 10, "absolute path");
+  refuses("[daemon]\nsocket = \"/" + std::string(107, 'x') + "\"\n", 2, 10, "107 bytes");
 }
 
 TEST(config, refuses_an_invalid_plan_at_its_fault) {

@@ -1,0 +1,2 @@
+// Boost.JSON's own sources, compiled once for gard.
+#include <boost/json/src.hpp>

@@ -1,0 +1,147 @@
+#include "daemon/snapshot_json.hpp"
+
+namespace gar {
+namespace {
+
+namespace json = boost::json;
+
+json::value text_or_null(const std::optional<std::string>& text) {
+  if (!text) return nullptr;
+  return json::string(*text);
+}
+
+template <class Number>
+json::value number_or_null(const std::optional<Number>& number) {
+  if (!number) return nullptr;
+  return *number;
+}
+
+json::object kinds_json(const kind_counts& k) {
+  return {
+      {"blocked", k.blocked}, {"immediate", k.immediate}, {"late", k.late}, {"parked", k.parked}};
+}
+
+json::object executor_json(const executor_snapshot& e) {
+  json::object shown{
+      {"requested", e.requested}, {"running", e.running}, {"strictness", e.strictness}};
+  shown["warning"] = e.warning ? json::value(warning_json(*e.warning)) : json::value(nullptr);
+  return shown;
+}
+
+json::object word_wait_json(const word_wait_snapshot& w) {
+  return {{"kind", w.kind}, {"hardware", w.hardware}, {"why", w.why}};
+}
+
+json::array capabilities_json(const std::vector<capability_snapshot>& capabilities) {
+  json::array shown;
+  for (const capability_snapshot& c : capabilities) {
+    shown.push_back(json::object{{"name", c.name}, {"available", c.available}, {"why", c.why}});
+  }
+  return shown;
+}
+
+json::object waits_json(const wait_counts& w) {
+  return {{"pending", w.pending},
+          {"completed", w.completed},
+          {"failed", w.failed},
+          {"cancelled", w.cancelled},
+          {"timed_out", w.timed_out},
+          {"owner_gone", w.owner_gone},
+          {"early_word", w.early_word},
+          {"refused", w.refused},
+          {"oldest_pending_ms", w.oldest_pending_ms}};
+}
+
+json::object reactor_json(const reactor_counts& r) {
+  return {{"polls", r.polls},   {"woken", r.woken},     {"slept", r.slept},
+          {"parked", r.parked}, {"idle_ns", r.idle_ns}, {"backstop_probes", r.backstop_probes}};
+}
+
+std::string_view scope_name(const plan_scope& scope) {
+  if (scope.client) return scope.point ? "client_point" : "client";
+  return scope.point ? "point" : "default";
+}
+
+}  // namespace
+
+json::object warning_json(const error& e) {
+  return {{"code", e.number()}, {"name", e.name()}, {"text", e.text()}};
+}
+
+json::array warnings_json(const std::vector<error>& warnings) {
+  json::array shown;
+  for (const error& w : warnings) shown.push_back(warning_json(w));
+  return shown;
+}
+
+json::object status_json(const status_snapshot& s) {
+  json::object shown{{"version", s.version}, {"pid", s.pid}, {"uptime_ms", s.uptime_ms}};
+  shown["executor"] = executor_json(s.executor);
+  shown["word_wait"] = word_wait_json(s.word_wait);
+  shown["capabilities"] = capabilities_json(s.capabilities);
+  shown["plan"] = json::object{{"generation", s.plan.generation},
+                               {"requested", s.plan.requested},
+                               {"running", s.plan.running},
+                               {"warnings", warnings_json(s.plan.warnings)}};
+  shown["clients"] = s.clients;
+  shown["streams"] = s.streams;
+  shown["waits"] = waits_json(s.waits);
+  shown["kinds"] = kinds_json(s.kinds);
+  shown["reactor"] = reactor_json(s.reactor);
+  shown["process"] = json::object{{"cpu_ms", s.process_cpu_ms}, {"rss_kib", s.process_rss_kib}};
+  return shown;
+}
+
+json::object caps_json(const status_snapshot& s) {
+  return {{"word_wait", word_wait_json(s.word_wait)},
+          {"capabilities", capabilities_json(s.capabilities)}};
+}
+
+json::object client_json(const client_snapshot& c) {
+  json::array drivers;
+  for (const proto::driver_state& d : c.drivers) {
+    drivers.push_back(json::object{{"name", d.name}, {"available", d.available}, {"why", d.why}});
+  }
+  return {{"id", c.id},
+          {"name", c.name},
+          {"uid", c.uid},
+          {"gid", c.gid},
+          {"pid", c.pid},
+          {"connected_ms", c.connected_ms},
+          {"streams", c.streams},
+          {"pending", c.pending},
+          {"completed", c.completed},
+          {"failed", c.failed},
+          {"oldest_pending_ms", c.oldest_pending_ms},
+          {"drivers", std::move(drivers)}};
+}
+
+json::object stream_json(const stream_snapshot& s) {
+  return {{"client_id", s.client_id}, {"client", s.client},
+          {"stream", s.stream},       {"stream_generation", s.stream_generation},
+          {"name", s.name},           {"authority", s.authority},
+          {"page", s.page},           {"line", s.line},
+          {"slot", s.slot},           {"base", s.base},
+          {"word", s.word},           {"pending", s.pending},
+          {"completed", s.completed}, {"oldest_pending_ms", s.oldest_pending_ms}};
+}
+
+json::object point_json(const point_snapshot& p) {
+  return {{"client_id", p.client_id},
+          {"client", p.client},
+          {"point", text_or_null(p.point)},
+          {"stream", number_or_null(p.stream)},
+          {"samples", p.samples},
+          {"predicted_ns", number_or_null(p.predicted_ns)},
+          {"waits", p.waits},
+          {"kinds", kinds_json(p.kinds)}};
+}
+
+json::object plan_json(const plan_in_force& p) {
+  return {{"scope", scope_name(p.scope)},         {"client", text_or_null(p.scope.client)},
+          {"point", text_or_null(p.scope.point)}, {"source", name_of(p.source)},
+          {"requested", p.requested.label()},     {"running", p.running.label()},
+          {"warnings", warnings_json(p.warnings)}};
+}
+
+}  // namespace gar
