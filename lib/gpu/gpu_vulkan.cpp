@@ -11,6 +11,7 @@
 #include "lib/gpu/device_failure.hpp"
 #include "lib/gpu/vulkan_commands.hpp"
 #include "lib/gpu/vulkan_device.hpp"
+#include "lib/gpu/vulkan_physical.hpp"
 
 namespace gar {
 namespace {
@@ -212,6 +213,18 @@ int vulkan_queue::settle(gar_device_failure* failure) {
   }
   const vulkan_status waited = state_->commands.wait(last, UINT64_MAX);
   return waited ? 0 : failed(failure, waited);
+}
+
+bool vulkan_is_built() {
+  return true;
+}
+
+result<std::string> usable_vulkan_device() {
+  result<vulkan_instance> instance = vulkan_instance::create();
+  if (!instance) return instance.error();
+  result<vulkan_physical> best = instance->best();
+  if (!best) return best.error();
+  return best->name;
 }
 
 const gar_device_ops* vulkan_ops() {

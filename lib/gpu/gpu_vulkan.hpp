@@ -27,6 +27,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "lib/core/error.hpp"
 #include "lib/port/gar_device.h"
@@ -74,6 +75,13 @@ class vulkan_queue {
 
   std::unique_ptr<state> state_;
 };
+
+// Were Vulkan headers there when this was built?
+bool vulkan_is_built();
+
+// The name of the best device of this machine that can store completion words. Starts the drivers.
+// Errors: Unavailable, with the reason of every device there is; Backend.
+result<std::string> usable_vulkan_device();
 
 // The port over it: `device` is a device_key(), `stream` a vulkan_queue*. It has no `idle`: what
 // else was submitted to the queue only the program knows.

@@ -44,6 +44,14 @@ int vulkan_queue::settle(gar_device_failure* failure) {
   return refuse(failure);
 }
 
+bool vulkan_is_built() {
+  return false;
+}
+
+result<std::string> usable_vulkan_device() {
+  return error(errc::Unavailable, {"vulkan", why});
+}
+
 // No stream can be made, so nothing ever asks these.
 const gar_device_ops* vulkan_ops() {
   static const gar_device_ops ops{

@@ -4,7 +4,6 @@
 #include <map>
 
 #include "lib/gpu/device_failure.hpp"
-#include "lib/gpu/vulkan_physical.hpp"
 
 namespace gar {
 namespace {
@@ -56,13 +55,20 @@ result<std::shared_ptr<vulkan_device>> vulkan_device::of(VkInstance instance,
   result<vulkan_device_calls> calls = vulkan_device_calls::of(*instance_calls, device);
   if (!calls) return calls.error();
   const uint32_t types = coherent_types(*instance_calls, physical);
-  std::shared_ptr<vulkan_device> made(new vulkan_device(instance, physical, device, *calls, types));
+  std::shared_ptr<vulkan_device> made(
+      new vulkan_device(instance, *examined, device, *calls, types));
   devices[device] = made;
   return made;
 }
 
 std::unique_ptr<vulkan_page> vulkan_device::import(void* host, size_t bytes,
                                                    gar_device_failure* failure) {
+  // Drivers need not check, and then store elsewhere.
+  if (reinterpret_cast<uintptr_t>(host) % import_alignment_bytes_ != 0 || bytes == 0 ||
+      bytes % import_alignment_bytes_ != 0) {
+    device_failed(failure, VK_ERROR_INVALID_EXTERNAL_HANDLE, "vkAllocateMemory");
+    return nullptr;
+  }
   auto page = std::make_unique<vulkan_page>();
   page->device = shared_from_this();
   const char* call = "";

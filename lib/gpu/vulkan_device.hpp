@@ -17,6 +17,7 @@
 
 #include "lib/core/error.hpp"
 #include "lib/gpu/vulkan_calls.hpp"
+#include "lib/gpu/vulkan_physical.hpp"
 #include "lib/port/gar_device.h"
 
 namespace gar {
@@ -45,12 +46,13 @@ class vulkan_device : public std::enable_shared_from_this<vulkan_device> {
   static void release(std::unique_ptr<vulkan_page> page);
 
  private:
-  vulkan_device(VkInstance instance, VkPhysicalDevice physical, VkDevice device,
+  vulkan_device(VkInstance instance, const vulkan_physical& physical, VkDevice device,
                 const vulkan_device_calls& calls, uint32_t coherent_types)
       : instance_(instance),
-        physical_(physical),
+        physical_(physical.handle),
         device_(device),
         calls_(calls),
+        import_alignment_bytes_(physical.import_alignment_bytes),
         coherent_types_(coherent_types) {}
 
   VkResult allocate(vulkan_page& page, void* host, size_t bytes, const char*& call);
@@ -59,6 +61,7 @@ class vulkan_device : public std::enable_shared_from_this<vulkan_device> {
   VkPhysicalDevice physical_;
   VkDevice device_;
   vulkan_device_calls calls_;
+  uint64_t import_alignment_bytes_;
   uint32_t coherent_types_;  // memory types that need no flush to be seen by the host, a bit each
   std::mutex submitting_;
 };

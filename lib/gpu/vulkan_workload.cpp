@@ -16,12 +16,15 @@ namespace {
 
 using steady = std::chrono::steady_clock;
 
-constexpr uint64_t filled_bytes_software = 16 << 20;  // memory that many processes may hold at once
+// Small enough to stay in a core's cache: what several processes then share is cores, not memory
+// bandwidth, and a fill of half of it takes half as long.
+constexpr uint64_t filled_bytes_software = 2 << 20;
 constexpr uint64_t filled_bytes_card = 64 << 20;
 constexpr uint64_t fill_bytes_min = 4096;
 constexpr uint64_t truth_bytes = 64;
 constexpr uint64_t fills_max = 1 << 16;  // of one piece of work
-constexpr int timings = 4;
+constexpr uint64_t timed_fills = 8;
+constexpr int timings = 5;
 
 struct device_memory {
   VkBuffer buffer = VK_NULL_HANDLE;
@@ -233,10 +236,11 @@ result<void> vulkan_workload::state::calibrate() {
   if (result<uint64_t> warm = fastest_ns(filled_bytes); !warm) return warm.error();
   result<uint64_t> least = fastest_ns(fill_bytes_min);
   if (!least) return least.error();
-  result<uint64_t> full = fastest_ns(filled_bytes);
+  const uint64_t timed_bytes = timed_fills * filled_bytes;
+  result<uint64_t> full = fastest_ns(timed_bytes);
   if (!full) return full.error();
   least_ns = std::min(*least, *full - 1);
-  byte_ns = static_cast<double>(*full - least_ns) / static_cast<double>(filled_bytes);
+  byte_ns = static_cast<double>(*full - least_ns) / static_cast<double>(timed_bytes);
   return {};
 }
 
