@@ -74,7 +74,7 @@ class published_plans {
       : generation_(generation), entries_(std::move(entries)) {}
 
   uint64_t generation() const { return generation_; }
-  // The default's entry is the first; entries with points follow sorted by point, then scope.
+  // By scope: the default's is the first.
   const std::vector<entry>& entries() const { return entries_; }
   // The plan list for a wait at `point` (empty: none), by precedence.
   const bands& select(std::string_view point) const;
@@ -104,6 +104,7 @@ class plan_registry {
 
  private:
   void changed();
+  void rebuild();
 
   capabilities host_;
   uint32_t runtime_plans_max_;

@@ -1,0 +1,568 @@
+#include "lib/core/node.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace gar {
+namespace {
+
+constexpr duration handshake_max{proto::handshake_ns_max};
+// A client that is refused over and over must not fill the log; its last line says how many.
+constexpr uint64_t refusals_logged_max = 8;
+
+std::string who_is(const session& s) {
+  return fmt::format("client {} '{}' (uid {}, pid {})", s.id, s.name, s.who.uid, s.who.pid);
+}
+
+}  // namespace
+
+node::node(node_options options)
+    : options_(std::move(options)), plans_(options_.host, options_.limits.runtime_plans) {}
+
+// ---- sessions
+
+result<session_id> node::connect(const peer& who, instant now) {
+  const node_limits& most = options_.limits;
+  if (sessions_.size() >= most.clients) {
+    return error(errc::LimitClients, {std::to_string(most.clients)});
+  }
+  user_holdings& user = users_[who.uid];
+  if (user.clients >= most.clients_per_user) {
+    return error(errc::LimitPerUser,
+                 {std::to_string(who.uid), std::to_string(most.clients_per_user), "clients"});
+  }
+  ++user.clients;
+  auto made = std::make_unique<session>();
+  made->id = ++last_session_;
+  made->who = who;
+  made->connected = now;
+  made->greet_until = now + handshake_max;
+  made->points.resize(proto::points_per_client_max + 1);
+  greeting_.insert({made->greet_until, made->id});
+  sessions_.emplace(made->id, std::move(made));
+  return last_session_;
+}
+
+session* node::find(session_id id) {
+  const auto at = sessions_.find(id);
+  return at == sessions_.end() ? nullptr : at->second.get();
+}
+
+void node::receive(session_id from, std::span<const std::byte> frame, size_t descriptors,
+                   instant now) {
+  session* s = find(from);
+  if (!s) return;
+  result<proto::message> decoded = proto::decode(frame);
+  if (!decoded) return fail(*s, {}, decoded.error());
+  const proto::message_type type = proto::type_of(*decoded);
+  const std::string name(proto::name_of(type));
+  if (descriptors != 0) {
+    return fail(*s, {0, type},
+                error(errc::UnexpectedDescriptors, {std::to_string(descriptors), name, "0"}));
+  }
+  if (proto::sender_of(type) == proto::sender::server) {
+    return fail(*s, {0, type}, error(errc::OutOfState, {name, "from a client"}));
+  }
+  take(*s, *decoded, now);
+}
+
+void node::receive_failed(session_id from, const error& why) {
+  if (session* s = find(from)) fail(*s, {}, why);
+}
+
+void node::take(session& s, const proto::message& m, instant now) {
+  const proto::message_type type = proto::type_of(m);
+  if (std::holds_alternative<proto::bye>(m)) return end(s, leaving::said_bye);
+  if (const auto* ask = std::get_if<proto::ask>(&m)) return on(s, *ask, now);
+  const bool greets = std::holds_alternative<proto::hello>(m);
+  const std::string name(proto::name_of(type));
+  if (s.now == session::state::greeting && !greets) {
+    return fail(s, {0, type}, error(errc::OutOfState, {name, "before hello"}));
+  }
+  if (s.now == session::state::established && greets) {
+    return fail(s, {0, type}, error(errc::OutOfState, {name, "a second time"}));
+  }
+  std::visit(
+      [&](const auto& v) {
+        if constexpr (requires { on(s, v, now); }) {
+          on(s, v, now);
+        } else if constexpr (requires { on(s, v); }) {
+          on(s, v);
+        }
+      },
+      m);
+}
+
+void node::disconnect(session_id whom) {
+  if (session* s = find(whom)) end(*s, leaving::owner_gone);
+}
+
+void node::refuse_session(session_id whom, const error& why) {
+  if (session* s = find(whom)) fail(*s, {}, why);
+}
+
+std::string_view node::words_of(leaving how) {
+  switch (how) {
+    case leaving::owner_gone:
+      return "is gone";
+    case leaving::said_bye:
+      return "said bye";
+    case leaving::thrown_out:
+      return "was thrown out";
+    case leaving::let_go:
+      return "was let go";
+  }
+  return "";
+}
+
+void node::end(session& s, leaving how) {
+  const size_t dropped = s.cookies.size();
+  for (const auto& [cookie, id] : s.cookies) waits_.erase(id);
+  (how == leaving::said_bye ? totals_.cancelled : totals_.owner_gone) += dropped;
+  open_streams_ -= s.open_streams;
+  greeting_.erase({s.greet_until, s.id});
+  const auto user = users_.find(s.who.uid);
+  user->second.streams -= s.open_streams;
+  user->second.waits -= static_cast<uint32_t>(dropped);
+  if (--user->second.clients == 0) users_.erase(user);
+
+  if (s.now == session::state::established || s.refusals > 0) {
+    const bool loss = how == leaving::owner_gone && dropped > 0;
+    log(loss ? effect::log::level::warning : effect::log::level::info,
+        fmt::format("{} {}: {} waits dropped, {} streams closed, {} refusals", who_is(s),
+                    words_of(how), dropped, s.open_streams, s.refusals));
+  }
+  effects_.push_back(effect::drop_waits{s.id});
+  effects_.push_back(effect::close{s.id});
+  sessions_.erase(s.id);
+}
+
+// ---- answers
+
+void node::send(const session& to, proto::message what, effect::with descriptors) {
+  effects_.push_back(effect::send{to.id, std::move(what), descriptors});
+}
+
+void node::log(effect::log::level how, std::string text) {
+  effects_.push_back(effect::log{how, std::move(text)});
+}
+
+void node::refuse(session& s, const request& of, const error& why) {
+  if (++s.refusals <= refusals_logged_max) {
+    log(effect::log::level::warning, fmt::format("{}: {}", who_is(s), why.headline()));
+  }
+  send(s,
+       proto::refusal{of.cookie, why.number(), static_cast<uint16_t>(of.type), false, why.text()});
+}
+
+void node::fail(session& s, const request& of, const error& why) {
+  ++s.refusals;
+  log(effect::log::level::warning, fmt::format("{}: {}; closed", who_is(s), why.headline()));
+  send(s,
+       proto::refusal{of.cookie, why.number(), static_cast<uint16_t>(of.type), true, why.text()});
+  end(s, leaving::thrown_out);
+}
+
+// ---- hello, pages, plans
+
+void node::on(session& s, const proto::hello& m, instant) {
+  const request of{0, proto::message_type::hello};
+  const uint16_t version = std::min(m.version_max, proto::version_max);
+  if (version < std::max(m.version_min, proto::version_min)) {
+    return fail(s, of,
+                error(errc::VersionMismatch,
+                      {fmt::format("{}..{}", m.version_min, m.version_max),
+                       fmt::format("{}..{}", proto::version_min, proto::version_max)}));
+  }
+  if (stopping_) return fail(s, of, error(errc::ShuttingDown));
+  s.name = m.client_name;
+  result<void> page = add_page(s);
+  if (!page) return fail(s, of, page.error());
+  s.drivers = m.drivers;
+  s.now = session::state::established;
+  greeting_.erase({s.greet_until, s.id});
+  s.published[0] = plans_.publish_for(s.name);
+
+  proto::welcome w;
+  w.version = version;
+  w.plan_scopes = static_cast<uint16_t>(s.published[0]->entries().size());
+  w.client_id = s.id;
+  w.page_bytes = options_.page_bytes;
+  w.streams_max = options_.limits.streams_per_client;
+  w.waits_max = options_.limits.waits_per_client;
+  w.pages_max = options_.limits.pages_per_client;
+  w.plan_generation = s.published[0]->generation();
+  w.word_wait = options_.word_wait;
+  w.executor = options_.executor;
+  send(s, std::move(w), effect::with::welcome_pages);
+  send_plans(s);
+  log(effect::log::level::info, fmt::format("{} connected", who_is(s)));
+}
+
+result<void> node::add_page(session& s) {
+  if (s.slots.pages() >= options_.limits.pages_per_client) {
+    return error(errc::LimitPages, {std::to_string(options_.limits.pages_per_client)});
+  }
+  result<lines_view> page = options_.make_page(s.id);
+  if (!page) return page.error();
+  s.slots.add_page(page->words, page->count);
+  return {};
+}
+
+void node::send_plans(const session& s) {
+  const published_plans& plans = *s.published[0];
+  const uint16_t scopes = static_cast<uint16_t>(plans.entries().size());
+  for (uint16_t i = 0; i < scopes; ++i) {
+    const published_plans::entry& e = plans.entries()[i];
+    send(s, proto::plan_scope{plans.generation(), e.scope, i, scopes, e.point, e.running.label()});
+  }
+}
+
+void node::publish(session& s) {
+  s.published[1] = std::exchange(s.published[0], plans_.publish_for(s.name));
+  send_plans(s);
+}
+
+void node::publish_to_all() {
+  for (auto& [id, s] : sessions_) {
+    if (s->now == session::state::established) publish(*s);
+  }
+}
+
+void node::configure(const std::vector<configured_plan>& plans, bool replace) {
+  plans_.configure(plans, replace);
+  publish_to_all();
+}
+
+result<void> node::plan_set(plan_scope scope, const bands& requested) {
+  result<void> done = plans_.set(std::move(scope), requested);
+  if (done) publish_to_all();
+  return done;
+}
+
+result<void> node::plan_unset(const plan_scope& scope) {
+  result<void> done = plans_.unset(scope);
+  if (done) publish_to_all();
+  return done;
+}
+
+void node::set_limits(const node_limits& limits) {
+  options_.limits = limits;
+  plans_.limit_runtime_plans(limits.runtime_plans);
+}
+
+// ---- streams and points
+
+result<void> node::may_open(const session& s) const {
+  const node_limits& most = options_.limits;
+  if (s.open_streams >= most.streams_per_client) {
+    return error(errc::LimitStreams, {std::to_string(most.streams_per_client)});
+  }
+  if (users_.at(s.who.uid).streams >= most.streams_per_user) {
+    return error(errc::LimitPerUser,
+                 {std::to_string(s.who.uid), std::to_string(most.streams_per_user), "streams"});
+  }
+  return {};
+}
+
+void node::on(session& s, const proto::open& m) {
+  const request of{m.cookie, proto::message_type::open};
+  result<void> may = may_open(s);
+  if (!may) return refuse(s, of, may.error());
+  std::optional<slot_table::taken> taken = s.slots.take(m.base);
+  if (!taken) {
+    result<void> added = add_page(s);
+    if (!added) return refuse(s, of, added.error());
+    send(s, proto::page{static_cast<uint16_t>(s.slots.pages() - 1), options_.page_bytes},
+         effect::with::lines_page);
+    taken = s.slots.take(m.base);
+  }
+  if (s.free_streams.empty()) {
+    s.free_streams.push_back(static_cast<uint32_t>(s.streams.size()));
+    s.streams.emplace_back();
+  }
+  const uint32_t index = s.free_streams.back();
+  s.free_streams.pop_back();
+  session_stream& stream = s.streams[index];
+  const uint32_t generation = stream.generation + 1;
+  stream = {};
+  stream.open = true;
+  stream.generation = generation;
+  stream.authority = m.authority;
+  stream.name = m.stream_name;
+  stream.at = taken->at;
+  stream.base = taken->base;
+  ++s.open_streams;
+  ++open_streams_;
+  ++users_.at(s.who.uid).streams;
+  send(s, proto::opened{m.cookie, taken->base, index, stream.generation, taken->at.page,
+                        taken->at.line(), taken->at.slot()});
+}
+
+void node::on(session& s, const proto::close& m) {
+  const request of{m.cookie, proto::message_type::close};
+  session_stream* stream = s.stream_of(m.stream, m.stream_generation);
+  if (!stream) {
+    return refuse(s, of,
+                  error(errc::UnknownStream,
+                        {std::to_string(m.stream), std::to_string(m.stream_generation)}));
+  }
+  if (stream->pending > 0) {
+    return refuse(s, of,
+                  error(errc::OutOfState, {"close", "while waits on the stream are pending"}));
+  }
+  s.slots.free(stream->at, m.last_sequence);
+  stream->open = false;
+  s.free_streams.push_back(m.stream);
+  --s.open_streams;
+  --open_streams_;
+  --users_.at(s.who.uid).streams;
+  send(s, proto::closed{m.cookie});
+}
+
+void node::on(session& s, const proto::point& m) {
+  if (m.point_number == 0 || m.point_number >= s.points.size()) {
+    return refuse(s, {0, proto::message_type::point},
+                  error(errc::UnknownPoint, {std::to_string(m.point_number)}));
+  }
+  session_point& p = s.points[m.point_number];
+  if (p.name == m.point_name) return;
+  p = {m.point_name, p.version + 1, {}};
+}
+
+// ---- waits
+
+result<const plan*> node::plan_of(session& s, const proto::wait& m) {
+  const session_point* point = s.point_of(m.point_number);
+  for (const std::shared_ptr<const published_plans>& p : s.published) {
+    if (!p || p->generation() != m.plan_generation) continue;
+    return &p->select(point ? point->name : std::string_view{}).select(m.rows);
+  }
+  return error(errc::StalePlan,
+               {std::to_string(m.plan_generation), std::to_string(s.published[0]->generation())});
+}
+
+result<void> node::may_wait(session& s, const proto::wait& m) {
+  const node_limits& most = options_.limits;
+  if (stopping_) return error(errc::ShuttingDown);
+  const session_stream* stream = s.stream_of(m.stream, m.stream_generation);
+  if (!stream) {
+    return error(errc::UnknownStream,
+                 {std::to_string(m.stream), std::to_string(m.stream_generation)});
+  }
+  if (m.point_number != 0 && !s.point_of(m.point_number)) {
+    return error(errc::UnknownPoint, {std::to_string(m.point_number)});
+  }
+  if (s.cookies.contains(m.cookie)) {
+    return error(errc::DuplicateCookie, {std::to_string(m.cookie)});
+  }
+  if (reached(stream->base, m.target)) {
+    return error(errc::TargetOutOfRange, {std::to_string(m.target), std::to_string(stream->base)});
+  }
+  if (s.cookies.size() >= most.waits_per_client) {
+    return error(errc::LimitWaits, {std::to_string(most.waits_per_client)});
+  }
+  if (users_.at(s.who.uid).waits >= most.waits_per_user) {
+    return error(errc::LimitPerUser,
+                 {std::to_string(s.who.uid), std::to_string(most.waits_per_user), "waits"});
+  }
+  if (waits_.size() >= options_.waits_max) {
+    return error(errc::LimitWaits, {std::to_string(options_.waits_max)});
+  }
+  return {};
+}
+
+void node::on(session& s, const proto::wait& m, instant now) {
+  const request of{m.cookie, proto::message_type::wait};
+  result<void> may = may_wait(s, m);
+  if (!may) return refuse(s, of, may.error());
+  result<const plan*> how = plan_of(s, m);
+  if (!how) return refuse(s, of, how.error());
+  session_stream& stream = *s.stream_of(m.stream, m.stream_generation);
+  const bool word_authority = stream.authority == proto::authority_word;
+  if (!word_authority && (*how)->park != park_kind::flag) {
+    return refuse(s, of,
+                  error(errc::OutOfState, {"wait", fmt::format("under '{}', which the owner runs",
+                                                               (*how)->label())}));
+  }
+
+  wait_start w;
+  w.id = ++last_wait_;
+  w.session = s.id;
+  w.cookie = m.cookie;
+  w.stream = m.stream;
+  w.stream_generation = m.stream_generation;
+  w.word_authority = word_authority;
+  w.word = memory_descriptor(s.slots.word(stream.at), m.target);
+  w.how = **how;
+  w.start = now - duration{std::min(m.age_ns, proto::age_ns_max)};
+  if (m.timeout_ns != 0) w.deadline = w.start + duration{m.timeout_ns};
+
+  session_point* point = s.point_of(m.point_number);
+  readback& history = point ? point->history : stream.history;
+  if (w.how.predict) {
+    w.sleep = history.of.sleep_for(*w.how.predict);
+    history.window = w.how.predict->window;
+  }
+  waits_.emplace(w.id, pending_wait{s.id, m.cookie, m.stream, m.point_number,
+                                    point ? point->version : 0, w.how, w.start, false});
+  s.cookies.emplace(m.cookie, w.id);
+  ++stream.pending;
+  ++users_.at(s.who.uid).waits;
+  effects_.push_back(effect::start_wait{w});
+}
+
+void node::on(session& s, const proto::cancel& m) {
+  const auto at = s.cookies.find(m.cookie);
+  if (at == s.cookies.end()) return;  // its completion is on the way
+  pending_wait& w = waits_.at(at->second);
+  if (std::exchange(w.cancelled, true)) return;
+  effects_.push_back(effect::cancel_wait{at->second});
+}
+
+readback* node::history_of(session& s, const pending_wait& w) {
+  if (w.point == 0) return &s.streams[w.stream].history;  // open while the wait is pending
+  session_point& p = s.points[w.point];
+  return p.version == w.point_version ? &p.history : nullptr;
+}
+
+namespace {
+
+void count_failure(wait_counts& counts, uint16_t code) {
+  switch (static_cast<errc>(code)) {
+    case errc::TimedOut:
+      ++counts.timed_out;
+      return;
+    case errc::Cancelled:
+      ++counts.cancelled;
+      return;
+    default:
+      ++counts.failed;
+  }
+}
+
+void remember(readback& history, const sample& s, wait_kind kind, uint8_t window) {
+  ++history.waits;
+  history.kinds.add(kind);
+  history.of.record(s, window);
+}
+
+}  // namespace
+
+void node::wait_ended(const wait_end& ended) {
+  const auto at = waits_.find(ended.id);
+  if (at == waits_.end()) return;  // dropped with its session meanwhile
+  const pending_wait w = std::move(at->second);
+  waits_.erase(at);
+  session& s = *sessions_.at(w.session);
+  s.cookies.erase(w.cookie);
+  session_stream& stream = s.streams[w.stream];
+  --stream.pending;
+  --users_.at(s.who.uid).waits;
+  if (ended.failure) {
+    count_failure(totals_, ended.failure->number());
+    count_failure(s.waits, ended.failure->number());
+    return;
+  }
+  ++totals_.completed;
+  ++s.waits.completed;
+  ++stream.completed;
+  kinds_.add(ended.report.kind);
+  if (readback* history = history_of(s, w)) {
+    const uint8_t window = w.how.predict ? w.how.predict->window : 1;
+    remember(*history, ended.report.sample, ended.report.kind, window);
+  }
+}
+
+// ---- what owners tell
+
+void node::on(session& s, const proto::statuses& m) {
+  for (const proto::status_entry& e : m.entries) {
+    if (e.stream >= s.streams.size()) {
+      return refuse(s, {0, proto::message_type::status},
+                    error(errc::UnknownStream,
+                          {std::to_string(e.stream), std::to_string(e.stream_generation)}));
+    }
+    // An answer for a stream that was closed meanwhile is late, not wrong.
+    if (!s.stream_of(e.stream, e.stream_generation)) continue;
+    effects_.push_back(effect::answer_probe{{s.id, e}});
+  }
+}
+
+void node::on(session& s, const proto::outcomes& m) {
+  for (const proto::outcome_entry& e : m.entries) {
+    if (e.stream >= s.streams.size()) {
+      return refuse(s, {0, proto::message_type::outcome},
+                    error(errc::UnknownStream,
+                          {std::to_string(e.stream), std::to_string(e.stream_generation)}));
+    }
+    record(s, e);
+  }
+}
+
+void node::record(session& s, const proto::outcome_entry& e) {
+  if (e.what == proto::outcome_early_word) {
+    ++totals_.early_word;
+    ++s.waits.early_word;
+    return;
+  }
+  if (e.what == proto::outcome_refused) {
+    ++totals_.refused;
+    ++s.waits.refused;
+    return;
+  }
+  if (e.code != 0) {
+    count_failure(totals_, e.code);
+    count_failure(s.waits, e.code);
+    return;
+  }
+  const wait_kind kind = static_cast<wait_kind>(e.kind);
+  ++totals_.completed;
+  ++s.waits.completed;
+  kinds_.add(kind);
+  session_stream* stream = s.stream_of(e.stream, e.stream_generation);
+  if (stream) ++stream->completed;
+  session_point* point = s.point_of(e.point);
+  readback* history = point ? &point->history : stream ? &stream->history : nullptr;
+  if (!history) return;  // the stream was closed before its last outcome came
+  const duration value{e.sample_ns};
+  const sample kept = e.sample == proto::sample_exact  ? sample::exact(value)
+                      : e.sample == proto::sample_late ? sample::late(value)
+                                                       : sample::none();
+  remember(*history, kept, kind, std::max<uint8_t>(history->window, 1));
+}
+
+void node::on(session& s, const proto::ask& m, instant now) {
+  if (s.now == session::state::greeting) {
+    greeting_.erase({s.greet_until, s.id});
+    s.greet_until = now + handshake_max;
+    greeting_.insert({s.greet_until, s.id});
+  }
+  effects_.push_back(effect::answer_ask{s.id, s.who.uid, m.cookie, m.json});
+}
+
+// ---- time and the end
+
+instant node::next_deadline() const {
+  return greeting_.empty() ? instant::never() : greeting_.begin()->first;
+}
+
+void node::tick(instant now) {
+  while (!greeting_.empty() && greeting_.begin()->first <= now) {
+    session& s = *sessions_.at(greeting_.begin()->second);
+    fail(s, {},
+         error(errc::HandshakeTimeout, {"hello", std::to_string(handshake_max.ns / 1'000'000)}));
+  }
+}
+
+void node::say_bye() {
+  while (!sessions_.empty()) {
+    session& s = *sessions_.begin()->second;
+    send(s, proto::bye{static_cast<uint16_t>(errc::ShuttingDown)});
+    end(s, leaving::let_go);
+  }
+}
+
+}  // namespace gar

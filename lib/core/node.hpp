@@ -1,0 +1,160 @@
+// Node: all that gard decides, as one state machine without a socket, a clock or a thread.
+//
+// A daemon that many processes lean on must be right in every order of events, most of which no
+// test on a live machine brings about. So its decisions live here: events come in as calls with the
+// time, what is to be done goes out as effects.
+//
+//     connect -> receive ... -> disconnect        frames and deaths of clients
+//     wait_ended                                  what the executor reports
+//     tick, when next_deadline() has come         time
+//     configure, plan_set, plan_unset             the person who runs the machine
+//     stop, say_bye                               the end
+//
+// Invariants: everything a client holds is counted against a limit before it is given; a refusal
+// changes nothing; a frame that breaks the protocol ends its own session and nothing else; every
+// wait that is taken is ended by exactly one wait_ended or dropped with its session; a wait runs
+// under the plan of one of the last two generations published to its client.
+// Order: report waits that have ended before the frames that arrived after their completions were
+// sent; a client may use a cookie again as soon as it has read its completion.
+// Threads: one. Blocking: never. Allocation: per session, stream and wait.
+// Errors: answered to the client in `refusal` messages; to the caller only where a call says so.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "lib/core/effect.hpp"
+#include "lib/core/node_limits.hpp"
+#include "lib/core/node_snapshot.hpp"
+#include "lib/core/plan_registry.hpp"
+#include "lib/core/session.hpp"
+
+namespace gar {
+
+struct lines_view {
+  const uint64_t* words = nullptr;
+  size_t count = 0;
+};
+
+struct node_options {
+  node_limits limits;
+  capabilities host;
+  uint32_t page_bytes = proto::page_bytes_min;
+  uint32_t waits_max = UINT32_MAX;  // that the executor can run at one time, of all clients
+  std::string word_wait;            // as the welcome names them
+  std::string executor;
+  // Makes a session's next page of lines; it lives until the session's drop_waits is carried out.
+  std::function<result<lines_view>(session_id)> make_page;
+};
+
+class node {
+ public:
+  explicit node(node_options options);
+
+  // LimitClients or LimitPerUser: the caller tells the peer and closes.
+  result<session_id> connect(const peer& who, instant now);
+  void receive(session_id from, std::span<const std::byte> frame, size_t descriptors, instant now);
+  // A frame that did not even arrive whole: too long, or with descriptors that were refused.
+  void receive_failed(session_id from, const error& why);
+  // The peer closed, or its process died.
+  void disconnect(session_id whom);
+  // The caller lets a session go: it does not read, or its page cannot be had.
+  void refuse_session(session_id whom, const error& why);
+
+  void wait_ended(const wait_end& ended);
+
+  void tick(instant now);
+  instant next_deadline() const;
+
+  // The plans of the configuration, in place of the earlier ones.
+  void configure(const std::vector<configured_plan>& plans, bool replace);
+  result<void> plan_set(plan_scope scope, const bands& requested);
+  result<void> plan_unset(const plan_scope& scope);
+  void set_limits(const node_limits& limits);
+
+  // No session is accepted and no wait is taken any more.
+  void stop() { stopping_ = true; }
+  bool stopping() const { return stopping_; }
+  // Ends every session with `bye`.
+  void say_bye();
+
+  std::vector<effect::any> take_effects() { return std::exchange(effects_, {}); }
+
+  const plan_registry& plans() const { return plans_; }
+  const node_limits& limits() const { return options_.limits; }
+  size_t sessions() const { return sessions_.size(); }
+  size_t pending() const { return waits_.size(); }
+
+  // What people see; `uid` set: only what this user owns. Fills the node's own part of a status.
+  void describe(status_snapshot& into, std::optional<uint32_t> uid, instant now) const;
+  std::vector<client_snapshot> clients(std::optional<uint32_t> uid, instant now) const;
+  std::vector<stream_snapshot> streams(std::optional<uint32_t> uid, instant now) const;
+  std::vector<point_snapshot> points(std::optional<uint32_t> uid) const;
+
+ private:
+  // What one uid holds on the machine.
+  struct user_holdings {
+    uint32_t clients = 0;
+    uint32_t streams = 0;
+    uint32_t waits = 0;
+  };
+  struct request {
+    uint64_t cookie = 0;
+    proto::message_type type{};
+  };
+
+  session* find(session_id id);
+  void send(const session& to, proto::message what,
+            effect::with descriptors = effect::with::nothing);
+  void log(effect::log::level how, std::string text);
+  void refuse(session& s, const request& of, const error& why);
+  void fail(session& s, const request& of, const error& why);
+  // How its waits are counted.
+  enum class leaving : uint8_t { owner_gone, said_bye, thrown_out, let_go };
+  static std::string_view words_of(leaving how);
+  void end(session& s, leaving how);
+
+  void take(session& s, const proto::message& m, instant now);
+  void on(session& s, const proto::hello& m, instant now);
+  void on(session& s, const proto::open& m);
+  void on(session& s, const proto::close& m);
+  void on(session& s, const proto::point& m);
+  void on(session& s, const proto::wait& m, instant now);
+  void on(session& s, const proto::cancel& m);
+  void on(session& s, const proto::statuses& m);
+  void on(session& s, const proto::outcomes& m);
+  void on(session& s, const proto::ask& m, instant now);
+
+  result<void> add_page(session& s);
+  result<void> may_open(const session& s) const;
+  result<void> may_wait(session& s, const proto::wait& m);
+  result<const plan*> plan_of(session& s, const proto::wait& m);
+  void record(session& s, const proto::outcome_entry& entry);
+  readback* history_of(session& s, const pending_wait& w);
+  void publish_to_all();
+  void publish(session& s);
+  void send_plans(const session& s);
+
+  node_options options_;
+  plan_registry plans_;
+  bool stopping_ = false;
+  session_id last_session_ = 0;
+  wait_id last_wait_ = 0;
+  std::map<session_id, std::unique_ptr<session>> sessions_;  // ordered: lists come out by age
+  std::unordered_map<uint32_t, user_holdings> users_;
+  std::unordered_map<wait_id, pending_wait> waits_;
+  std::set<std::pair<instant, session_id>> greeting_;  // by greet_until
+  uint64_t open_streams_ = 0;
+  wait_counts totals_;
+  kind_counts kinds_;
+  std::vector<effect::any> effects_;
+};
+
+}  // namespace gar
