@@ -253,6 +253,19 @@ result<reception> receive_message(int fd, std::span<std::byte> into) {
   return received;
 }
 
+void end_connection(int fd) {
+  ::shutdown(fd, SHUT_RDWR);  // nothing more comes in behind what is emptied here
+  std::byte ignored;
+  for (;;) {
+    msghdr head{};
+    iovec part{&ignored, sizeof(ignored)};
+    head.msg_iov = &part;
+    head.msg_iovlen = 1;
+    const ssize_t got = ::recvmsg(fd, &head, MSG_DONTWAIT);
+    if (got <= 0 && !(got < 0 && errno == EINTR)) return;
+  }
+}
+
 result<peer_identity> peer_of(int fd) {
   ucred peer{};
   socklen_t bytes = sizeof(peer);

@@ -79,6 +79,10 @@ struct reception {
 // process has no room for them.
 result<reception> receive_message(int fd, std::span<std::byte> into);
 
+// Ends both directions and empties what was received: a socket closed with unread messages makes
+// its peer read ECONNRESET instead of what it was sent last. The descriptor stays the caller's.
+void end_connection(int fd);
+
 struct peer_identity {
   pid_t pid = 0;  // 0: the peer is in a namespace that this process cannot see
   uid_t uid = 0;
