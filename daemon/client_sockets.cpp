@@ -1,0 +1,306 @@
+#include "daemon/client_sockets.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <boost/asio/post.hpp>
+#include <cerrno>
+#include <chrono>
+#include <vector>
+
+#include "daemon/log.hpp"
+#include "lib/linux/unix_socket.hpp"
+
+namespace gar {
+namespace asio = boost::asio;
+
+namespace {
+
+// So many frames of one client, and so many new clients, before others have their turn.
+constexpr int frames_per_turn = 64;
+constexpr int accepts_per_turn = 64;
+
+unique_fd open_spare() {
+  return unique_fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+}
+
+}  // namespace
+
+client_sockets::client_sockets(asio::io_context& io, wiring to)
+    : io_(&io), to_(std::move(to)), spare_(open_spare()), timer_(io) {}
+
+client_sockets::~client_sockets() {
+  for (auto& [id, c] : clients_) c.socket.release();
+}
+
+// ---- coming in
+
+void client_sockets::accept_on(unique_fd listener) {
+  listener_.emplace(*io_, listener.release());
+  wait_to_accept();
+}
+
+void client_sockets::stop_accepting() {
+  listener_.reset();
+}
+
+void client_sockets::wait_to_accept() {
+  if (!listener_) return;
+  listener_->async_wait(asio::posix::stream_descriptor::wait_read,
+                        [this](const boost::system::error_code& failed) {
+                          if (!failed) accept_some();
+                        });
+}
+
+void client_sockets::accept_some() {
+  for (int i = 0; i < accepts_per_turn && listener_; ++i) {
+    result<std::optional<unique_fd>> accepted = accept_from(listener_->native_handle());
+    if (!accepted) {
+      log(log_level::warning, "a client was turned away: " + accepted.error().headline());
+      turn_away_one();
+      break;
+    }
+    if (!*accepted) break;
+    accept_one(std::move(**accepted));
+  }
+  carry_out();
+  wait_to_accept();
+}
+
+// Without this the connection would stay in the queue and wake the thread for ever.
+void client_sockets::turn_away_one() {
+  spare_.reset();
+  (void)accept_from(listener_->native_handle());
+  spare_ = open_spare();
+}
+
+void client_sockets::accept_one(unique_fd socket) {
+  result<peer_identity> identity = peer_of(socket.get());
+  if (!identity) {
+    return log(log_level::warning, "a client was turned away: " + identity.error().headline());
+  }
+  take_ended();
+  const peer who{identity->uid, identity->gid, identity->pid};
+  result<session_id> connected = to_.node->connect(who, clock_.now());
+  if (!connected) {
+    const error& why = connected.error();
+    log(log_level::warning,
+        fmt::format("uid {} pid {} was turned away: {}", who.uid, who.pid, why.headline()));
+    (void)send_message(socket.get(),
+                       proto::encode(proto::refusal{0, why.number(), 0, true, why.text()}));
+    return end_connection(socket.get());
+  }
+  const session_id id = *connected;
+  const int fd = socket.get();
+  auto link =
+      std::make_shared<session_link>(std::move(socket), to_.node->limits().unread_bytes_per_client,
+                                     [this, id] { asio::post(*io_, [this, id] { blocked(id); }); });
+  clients_.emplace(id, client{std::move(link), asio::posix::stream_descriptor(*io_, fd), {}});
+  result<unique_fd> process = peer_pidfd(fd);
+  if (process) {
+    client& c = clients_.at(id);
+    c.process.emplace(*io_, process->release());
+    c.process->async_wait(asio::posix::stream_descriptor::wait_read,
+                          [this, id](const boost::system::error_code& failed) {
+                            if (!failed) process_ended(id);
+                          });
+  }
+  read_from(id);
+}
+
+void client_sockets::process_ended(session_id id) {
+  // What it sent before it died still counts: an outcome, a bye.
+  while (read_one(id)) {
+  }
+  take_ended();
+  to_.node->disconnect(id);
+  carry_out();
+}
+
+// ---- frames
+
+void client_sockets::read_from(session_id id) {
+  client& c = clients_.at(id);
+  if (c.reading) return;
+  c.reading = true;
+  c.socket.async_wait(asio::posix::stream_descriptor::wait_read,
+                      [this, id](const boost::system::error_code& failed) {
+                        if (!failed) read_some(id);
+                      });
+}
+
+void client_sockets::read_some(session_id id) {
+  const auto at = clients_.find(id);
+  if (at == clients_.end()) return;
+  at->second.reading = false;
+  bool more = true;
+  for (int i = 0; i < frames_per_turn && more; ++i) more = read_one(id);
+  to_.waits->kick();
+  const auto still = clients_.find(id);
+  if (still != clients_.end() && !still->second.link->has_unsent()) read_from(id);
+}
+
+bool client_sockets::read_one(session_id id) {
+  const auto at = clients_.find(id);
+  if (at == clients_.end() || at->second.link->has_unsent()) return false;
+  result<reception> got = receive_message(at->second.socket.native_handle(), frame_);
+  take_ended();
+  if (!got && got.error().code() != errc::SystemCall) {
+    to_.node->receive_failed(id, got.error());
+  } else if (!got || got->got == reception::what::ended) {
+    to_.node->disconnect(id);
+  } else if (got->got == reception::what::nothing) {
+    return false;
+  } else {
+    to_.node->receive(id, std::span(frame_).first(got->bytes), got->descriptor_count, clock_.now());
+  }
+  carry_out();
+  return true;
+}
+
+void client_sockets::take_ended() {
+  to_.ended->take([this](const wait_end& e) { to_.node->wait_ended(e); });
+}
+
+// ---- going out
+
+void client_sockets::blocked(session_id id) {
+  const auto at = clients_.find(id);
+  if (at == clients_.end()) return;
+  if (at->second.link->slow()) {
+    take_ended();
+    const uint32_t most = to_.node->limits().unread_bytes_per_client;
+    to_.node->refuse_session(id, error(errc::SlowReader, {std::to_string(most)}));
+    return carry_out();
+  }
+  write_to(id);
+}
+
+void client_sockets::write_to(session_id id) {
+  client& c = clients_.at(id);
+  if (c.link->send_unsent()) return read_from(id);
+  if (std::exchange(c.writing, true)) return;
+  c.socket.async_wait(asio::posix::stream_descriptor::wait_write,
+                      [this, id](const boost::system::error_code& failed) {
+                        const auto at = clients_.find(id);
+                        if (failed || at == clients_.end()) return;
+                        at->second.writing = false;
+                        write_to(id);
+                      });
+}
+
+void client_sockets::send_rest(instant until) {
+  for (;;) {
+    bool all = true;
+    for (auto& [id, c] : clients_) all = c.link->send_unsent() && all;
+    const instant now = clock_.now();
+    if (all || now >= until) break;
+    (void)thread_timer().sleep_until(std::min(now + from_ms(5), until));
+  }
+}
+
+result<lines_view> client_sockets::make_page(session_id of) {
+  result<lines_page> page = lines_page::make();
+  if (!page) return page.error();
+  std::vector<lines_page>& pages = clients_.at(of).link->pages();
+  pages.push_back(std::move(*page));
+  const lines_page& made = pages.back();
+  return lines_view{&made.word(0), made.words()};
+}
+
+void client_sockets::carry_out() {
+  for (;;) {
+    std::vector<effect::any> effects = to_.node->take_effects();
+    if (effects.empty()) break;
+    for (effect::any& e : effects) {
+      std::visit([this](auto& what) { carry(what); }, e);
+    }
+  }
+  to_.waits->kick();
+  set_timer();
+}
+
+void client_sockets::carry(effect::send& e) {
+  const auto at = clients_.find(e.to);
+  if (at == clients_.end()) return;
+  session_link& link = *at->second.link;
+  std::array<int, 3> descriptors{};
+  size_t count = 0;
+  if (e.descriptors != effect::with::nothing) descriptors[count++] = link.pages().back().fd();
+  if (e.descriptors == effect::with::welcome_pages) {
+    descriptors[count++] = to_.bell->fd();
+    descriptors[count++] = to_.state->fd();
+  }
+  link.send(proto::encode(e.what), std::span(descriptors).first(count));
+}
+
+void client_sockets::carry(effect::close& e) {
+  const auto at = clients_.find(e.whom);
+  if (at == clients_.end()) return;
+  at->second.link->send_unsent();
+  at->second.socket.release();
+  at->second.link->close();
+  clients_.erase(at);
+}
+
+void client_sockets::carry(effect::start_wait& e) {
+  const auto at = clients_.find(e.what.session);
+  if (at != clients_.end()) to_.waits->start(e.what, at->second.link);
+}
+
+void client_sockets::carry(effect::cancel_wait& e) {
+  to_.waits->cancel(e.which);
+}
+
+void client_sockets::carry(effect::answer_probe& e) {
+  to_.waits->answer(e.what, to_.node->limits().streams_per_client);
+}
+
+void client_sockets::carry(effect::drop_waits& e) {
+  to_.waits->drop(e.of);
+}
+
+void client_sockets::carry(effect::answer_ask& e) {
+  const std::string json = to_.answer(e.json, e.uid);
+  const auto at = clients_.find(e.to);
+  if (at == clients_.end()) return;
+  GAR_ASSERT(!json.empty());
+  if (json.size() > proto::answer_bytes_max) {
+    const error why(errc::SlowReader, {std::to_string(proto::answer_bytes_max)});
+    return at->second.link->send(proto::encode(
+        proto::refusal{e.cookie, why.number(), static_cast<uint16_t>(proto::message_type::ask),
+                       false, why.text()}));
+  }
+  std::vector<std::vector<std::byte>> frames;
+  for (const proto::answer& part : proto::split_answer(e.cookie, json)) {
+    frames.push_back(proto::encode(part));
+  }
+  at->second.link->send_answer(std::move(frames));
+}
+
+void client_sockets::carry(effect::log& e) {
+  log(e.how == effect::log::level::warning ? log_level::warning
+      : e.how == effect::log::level::info  ? log_level::info
+                                           : log_level::debug,
+      e.text);
+}
+
+void client_sockets::set_timer() {
+  const instant next = to_.node->next_deadline();
+  if (next == timer_at_) return;
+  timer_at_ = next;
+  if (next == instant::never()) {
+    timer_.cancel();
+    return;
+  }
+  timer_.expires_at(std::chrono::steady_clock::time_point(std::chrono::nanoseconds(next.ns)));
+  timer_.async_wait([this](const boost::system::error_code& failed) {
+    if (failed) return;
+    timer_at_ = instant::never();
+    take_ended();
+    to_.node->tick(clock_.now());
+    carry_out();
+  });
+}
+
+}  // namespace gar

@@ -1,0 +1,105 @@
+// Client sockets: where gard's clients come in, and where the node's effects become bytes.
+//
+// Everything here is carrying: frames to the node, its effects to sockets, pages and the executor.
+// What is allowed and what it means, the node decides.
+//
+//   listener -> accepted -> node.connect -> reading <-> paused (its own messages wait to be read)
+//                                              `--> closed, by an effect of the node alone
+//
+// Invariants: between two waits of the io thread every effect was carried out; ended waits are
+// reported before each frame that is read; a client whose messages wait unread is not read from, so
+// that what it can make gard keep is bounded; running out of descriptors never makes gard spin.
+// Threads: the io thread. Blocking: never. Ownership: node, executor and pages outlive it.
+#pragma once
+
+#include <array>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "daemon/ended_waits.hpp"
+#include "daemon/session_link.hpp"
+#include "daemon/wait_service.hpp"
+#include "lib/core/node.hpp"
+#include "lib/linux/doorbell.hpp"
+#include "lib/linux/state_page.hpp"
+#include "lib/linux/steady_clock.hpp"
+
+namespace gar {
+
+class client_sockets {
+ public:
+  struct wiring {
+    gar::node* node;
+    wait_service* waits;
+    ended_waits* ended;
+    const gar::doorbell* bell;
+    const state_page_owner* state;
+    // Answers one read-only request of this uid: JSON in, JSON out.
+    std::function<std::string(std::string_view json, uint32_t uid)> answer;
+  };
+
+  client_sockets(boost::asio::io_context& io, wiring to);
+  ~client_sockets();
+
+  void accept_on(unique_fd listener);
+  // What already asked is still answered; nobody new gets in.
+  void stop_accepting();
+
+  // The node's make_page.
+  result<lines_view> make_page(session_id of);
+
+  // Reports to the node what has ended since the last time.
+  void take_ended();
+  // Carries out what the node wants; after each call into the node that others make.
+  void carry_out();
+  // Sends what still waits, to `until` at the latest. Blocks: for the end alone.
+  void send_rest(instant until);
+
+ private:
+  struct client {
+    std::shared_ptr<session_link> link;
+    boost::asio::posix::stream_descriptor socket;
+    std::optional<boost::asio::posix::stream_descriptor> process;  // readable when it died
+    bool reading = false;
+    bool writing = false;
+  };
+
+  void wait_to_accept();
+  void accept_some();
+  void accept_one(unique_fd socket);
+  void turn_away_one();
+  void read_from(session_id id);
+  void read_some(session_id id);
+  bool read_one(session_id id);
+  void blocked(session_id id);
+  void write_to(session_id id);
+  void process_ended(session_id id);
+  void set_timer();
+
+  void carry(effect::send& e);
+  void carry(effect::close& e);
+  void carry(effect::start_wait& e);
+  void carry(effect::cancel_wait& e);
+  void carry(effect::answer_probe& e);
+  void carry(effect::drop_waits& e);
+  void carry(effect::answer_ask& e);
+  void carry(effect::log& e);
+
+  boost::asio::io_context* io_;
+  wiring to_;
+  steady_clock clock_;
+  std::optional<boost::asio::posix::stream_descriptor> listener_;
+  unique_fd spare_;  // given up to turn somebody away when descriptors run out
+  boost::asio::steady_timer timer_;
+  instant timer_at_ = instant::never();
+  std::unordered_map<session_id, client> clients_;
+  std::array<std::byte, proto::frame_bytes_max> frame_;
+};
+
+}  // namespace gar

@@ -1,0 +1,259 @@
+#include "daemon/engine.hpp"
+
+#include <fmt/format.h>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <csignal>
+
+#include "daemon/client_sockets.hpp"
+#include "daemon/log.hpp"
+#include "lib/linux/probe.hpp"
+#include "lib/linux/process_usage.hpp"
+#include "lib/linux/thread_placement.hpp"
+#include "lib/linux/timer_slack.hpp"
+#include "lib/linux/unix_socket.hpp"
+
+namespace gar {
+namespace asio = boost::asio;
+
+namespace {
+
+// What a stop may take for clients that have not read their last messages.
+constexpr duration last_messages_max = from_ms(300);
+
+void set_up_executor_thread(const engine_options& how) {
+  name_thread("gard-waits");
+  (void)set_timer_slack_ns(timer_slack_ns_least);
+  const auto warn = [](const result<void>& done) {
+    if (!done) log(log_level::warning, "the executor's thread: " + done.error().headline());
+  };
+  if (how.cpu) warn(pin_thread(*how.cpu));
+  if (how.scheduling == scheduling::fifo) warn(schedule_fifo(how.priority));
+}
+
+}  // namespace
+
+// Members in the order in which they need each other; torn down the other way round.
+class engine::parts {
+ public:
+  parts(engine_options o, host_probe probed, resolved_executor resolved, doorbell bell_made,
+        state_page_owner state_made)
+      : options(std::move(o)),
+        host(std::move(probed)),
+        executor(std::move(resolved)),
+        bell(std::move(bell_made)),
+        state(std::move(state_made)),
+        decisions(node_options_of()),
+        sockets(io, {&decisions, &waits, &ended, &bell, &state,
+                     [this](std::string_view json, uint32_t uid) { return answer(json, uid); }}),
+        signals(io) {}
+
+  node_options node_options_of() {
+    node_options n;
+    n.limits = options.settings.limits;
+    n.host = host.capabilities;
+    n.page_bytes = static_cast<uint32_t>(system_page_bytes());
+    if (executor.running == executor_kind::naive) n.waits_max = n.limits.naive_workers;
+    n.word_wait = name_of(host.word_wait.report.kind);
+    n.executor = name_of(executor.running);
+    n.make_page = [this](session_id of) { return sockets.make_page(of); };
+    return n;
+  }
+
+  result<void> open();
+  std::string answer(std::string_view json, uint32_t uid) {
+    return options.answer ? options.answer(json, request_scope::client(uid)) : "{}";
+  }
+  void wait_for_signals(engine& self);
+  void stop();
+  void changed_plans() {
+    state.publish_generation(decisions.plans().generation());
+    sockets.carry_out();
+  }
+
+  engine_options options;
+  host_probe host;
+  resolved_executor executor;
+  doorbell bell;
+  state_page_owner state;
+  ended_waits ended;
+  wait_service waits;
+  steady_clock clock;
+  instant started = clock.now();
+  asio::io_context io{1};
+  node decisions;
+  client_sockets sockets;
+  asio::signal_set signals;
+  bool stopped = false;
+};
+
+result<std::unique_ptr<engine>> engine::make(engine_options options) {
+  host_probe probed =
+      probe_host({.software_word_wait = options.software_word_wait,
+                  .software = {static_cast<uint32_t>(options.software_spin.ns),
+                               static_cast<uint32_t>(options.software_sleep.ns)}});
+  result<resolved_executor> resolved =
+      resolve_executor(options.executor, options.strictness, probed.capabilities);
+  if (!resolved) return resolved.error();
+  result<doorbell> bell = doorbell::make();
+  if (!bell) return bell.error();
+  result<state_page_owner> state = state_page_owner::make();
+  if (!state) return state.error();
+  auto made = std::make_unique<parts>(std::move(options), std::move(probed), std::move(*resolved),
+                                      std::move(*bell), std::move(*state));
+  result<void> opened = made->open();
+  if (!opened) return opened.error();
+  return std::unique_ptr<engine>(new engine(std::move(made)));
+}
+
+result<void> engine::parts::open() {
+  raise_descriptor_limit();
+  // First of all: of two gards that start, one stops here, before it has a thread.
+  result<unique_fd> listener = listen_at(
+      options.socket_path,
+      {.type = socket_type::seqpacket, .mode = options.socket_mode, .group = options.socket_group});
+  if (!listener) return listener.error();
+  result<void> executing = waits.open(
+      executor.running, ended, {&bell, &state, host.word_wait.waiter},
+      options.settings.limits.naive_workers, [this] { set_up_executor_thread(options); });
+  if (!executing) return executing.error();
+  decisions.configure(options.settings.plans, false);
+  state.publish_generation(decisions.plans().generation());
+  sockets.accept_on(std::move(*listener));
+  return {};
+}
+
+engine::engine(std::unique_ptr<parts> p) : parts_(std::move(p)) {}
+
+engine::~engine() {
+  stop();
+}
+
+asio::io_context& engine::io() {
+  return parts_->io;
+}
+
+result<void> engine::run() {
+  for (const int number : {SIGTERM, SIGINT, SIGHUP}) parts_->signals.add(number);
+  parts_->wait_for_signals(*this);
+  const auto work = asio::make_work_guard(parts_->io);
+  parts_->io.run();
+  return {};
+}
+
+void engine::parts::wait_for_signals(engine& self) {
+  signals.async_wait([this, &self](const boost::system::error_code& failed, int number) {
+    if (failed) return;
+    if (number != SIGHUP) return self.stop();
+    (void)self.reload(false);
+    wait_for_signals(self);
+  });
+}
+
+void engine::stop() {
+  parts_->stop();
+}
+
+void engine::parts::stop() {
+  if (std::exchange(stopped, true)) return;
+  if (options.stopping) options.stopping();
+  signals.cancel();
+  sockets.stop_accepting();
+  decisions.stop();
+  sockets.carry_out();
+  waits.stop();
+  sockets.take_ended();
+  sockets.send_rest(clock.now() + last_messages_max);
+  decisions.say_bye();
+  sockets.carry_out();
+  io.stop();
+}
+
+// ---- what people see and change
+
+status_snapshot engine::status(const request_scope& scope) const {
+  parts& p = *parts_;
+  p.sockets.take_ended();
+  const process_usage usage = read_process_usage();
+  status_snapshot s;
+  s.version = p.options.version;
+  s.pid = usage.pid;
+  s.uptime_ms = (p.clock.now() - p.started).ns / 1'000'000;
+  s.executor = {std::string(name_of(p.executor.requested)),
+                std::string(name_of(p.executor.running)),
+                std::string(name_of(p.options.strictness)), p.executor.warning};
+  const word_wait_report& word_wait = p.host.word_wait.report;
+  s.word_wait = {std::string(name_of(word_wait.kind)), word_wait.hardware, word_wait.why};
+  for (size_t i = 0; i < capability_count; ++i) {
+    const capability which = static_cast<capability>(i);
+    const capability_state& state = p.host.capabilities[which];
+    s.capabilities.push_back({std::string(name_of(which)), state.available, state.why});
+  }
+  s.reactor = p.waits.counts();
+  s.process_cpu_ms = usage.cpu_ms;
+  s.process_rss_kib = usage.rss_kib;
+  p.decisions.describe(s, scope.uid, p.clock.now());
+  return s;
+}
+
+std::vector<client_snapshot> engine::clients(const request_scope& scope) const {
+  parts_->sockets.take_ended();
+  return parts_->decisions.clients(scope.uid, parts_->clock.now());
+}
+
+std::vector<stream_snapshot> engine::streams(const request_scope& scope) const {
+  parts_->sockets.take_ended();
+  return parts_->decisions.streams(scope.uid, parts_->clock.now());
+}
+
+std::vector<point_snapshot> engine::points(const request_scope& scope) const {
+  parts_->sockets.take_ended();
+  return parts_->decisions.points(scope.uid);
+}
+
+uint64_t engine::plan_generation() const {
+  return parts_->decisions.plans().generation();
+}
+
+std::vector<plan_in_force> engine::plans() const {
+  return parts_->decisions.plans().in_force();
+}
+
+result<uint64_t> engine::plan_set(plan_scope scope, const bands& requested) {
+  result<void> done = parts_->decisions.plan_set(std::move(scope), requested);
+  if (!done) return done.error();
+  parts_->changed_plans();
+  return plan_generation();
+}
+
+result<uint64_t> engine::plan_unset(const plan_scope& scope) {
+  result<void> done = parts_->decisions.plan_unset(scope);
+  if (!done) return done.error();
+  parts_->changed_plans();
+  return plan_generation();
+}
+
+result<uint64_t> engine::reload(bool replace) {
+  if (!parts_->options.reload) return plan_generation();
+  result<engine_settings> read = parts_->options.reload();
+  if (!read) {
+    log(log_level::error, "the reload changed nothing: " + read.error().headline());
+    return read.error();
+  }
+  parts_->decisions.set_limits(read->limits);
+  parts_->decisions.configure(read->plans, replace);
+  parts_->changed_plans();
+  log(log_level::info, fmt::format("reloaded; plan generation {}", plan_generation()));
+  return plan_generation();
+}
+
+const resolved_executor& engine::executor() const {
+  return parts_->executor;
+}
+
+const capabilities& engine::host() const {
+  return parts_->host.capabilities;
+}
+
+}  // namespace gar

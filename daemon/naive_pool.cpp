@@ -1,0 +1,211 @@
+#include "daemon/naive_pool.hpp"
+
+#include <algorithm>
+
+#include "daemon/wait_frames.hpp"
+#include "lib/core/wait.hpp"
+
+namespace gar {
+
+namespace {
+
+// What a wait without a park bound of its own may be late by, for news that do not touch its word.
+constexpr duration block_park_max = from_ms(1);
+
+auto interrupter() {
+  return [](naive_board::entry& e) { e.host.news.interrupt(); };
+}
+
+}  // namespace
+
+// completion_port and timer_port of one worker: every verb blocks.
+class naive_port {
+ public:
+  naive_port(naive_pool& pool, naive_board::entry& e) : pool_(&pool), entry_(&e) {}
+
+  result<bool> query(uint64_t) {
+    const std::lock_guard hold(pool_->lock_);
+    if (entry_->stop != wait_stop::none) return error(errc::Cancelled);
+    if (entry_->verdict) {
+      if (entry_->verdict->has_error()) return entry_->verdict->error();
+      return true;
+    }
+    if (entry_->what.word.complete()) return true;
+    if (parked_ && clock_.now() < entry_->what.deadline) {
+      pool_->board_.want_probe(*entry_);
+      pool_->send_gathered();
+    }
+    return false;
+  }
+
+  result<bool> block(uint64_t sequence) {
+    for (;;) {
+      result<bool> done = query(sequence);
+      if (!done || *done) return done;
+      const instant now = clock_.now();
+      if (now >= entry_->what.deadline) return false;
+      wait_for_word(std::min(now + block_park_max, entry_->what.deadline));
+    }
+  }
+
+  result<bool> poll(uint64_t sequence) {
+    for (;;) {
+      result<bool> done = query(sequence);
+      if (!done || *done) return done;
+      const instant now = clock_.now();
+      if (now >= entry_->what.deadline) return false;
+      if (entry_->what.word_authority) {
+        spin(std::min(now + block_park_max, entry_->what.deadline));
+      } else {
+        // Its word ran backwards: that must cost no CPU.
+        parked_ = true;
+        wait_for_word(std::min(now + entry_->what.how.backstop, entry_->what.deadline));
+      }
+    }
+  }
+
+  result<void> arm() { return {}; }
+
+  result<park_answer> park(park_bound bound) {
+    parked_ = true;
+    wait_for_word(clock_.now() + bound.park);
+    if (!entry_->host.news.interrupted()) return park_answer{entry_->what.word.complete(), 1};
+    const std::lock_guard hold(pool_->lock_);
+    if (entry_->stop != wait_stop::none) return error(errc::Cancelled);
+    return park_answer{true, 1};
+  }
+
+  // A verdict that comes meanwhile ends the sleep too: the look after it takes it.
+  result<void> sleep_until(instant at) {
+    pool_->slept_.fetch_add(1, std::memory_order_relaxed);
+    const instant from = clock_.now();
+    entry_->host.news.wait_until(at);
+    pool_->idle_ns_.fetch_add((clock_.now() - from).ns, std::memory_order_relaxed);
+    const std::lock_guard hold(pool_->lock_);
+    if (entry_->stop != wait_stop::none) return error(errc::Cancelled);
+    return {};
+  }
+
+ private:
+  bool still_waiting() const {
+    return !entry_->what.word.complete() && !entry_->host.news.interrupted();
+  }
+
+  void wait_for_word(instant until) {
+    pool_->parked_.fetch_add(1, std::memory_order_relaxed);
+    const instant from = clock_.now();
+    pool_->waiter_.wait(
+        *entry_->what.word.word(), [this] { return still_waiting(); }, until, clock_);
+    pool_->idle_ns_.fetch_add((clock_.now() - from).ns, std::memory_order_relaxed);
+  }
+
+  void spin(instant until) {
+    while (still_waiting() && clock_.now() < until) {
+    }
+  }
+
+  naive_pool* pool_;
+  naive_board::entry* entry_;
+  steady_clock clock_;
+  bool parked_ = false;
+};
+
+static_assert(completion_port<naive_port> && timer_port<naive_port>);
+
+naive_pool::naive_pool(ended_waits& ended, word_waiter waiter, size_t workers_max,
+                       std::function<void()> on_thread)
+    : ended_(&ended),
+      waiter_(waiter),
+      workers_max_(workers_max),
+      on_thread_(std::move(on_thread)) {}
+
+void naive_pool::start(const wait_start& what, const std::shared_ptr<session_link>& link) {
+  const std::lock_guard hold(lock_);
+  links_.try_emplace(what.session, link);
+  queued_.push_back(&board_.add(what));
+  if (queued_.size() > free_workers_ && workers_.size() < workers_max_) {
+    workers_.emplace_back([this] { work(); });
+  } else {
+    more_.notify_one();
+  }
+}
+
+void naive_pool::cancel(wait_id which) {
+  const std::lock_guard hold(lock_);
+  if (naive_board::entry* e = board_.find(which)) {
+    board_.stop(*e, wait_stop::cancelled, interrupter());
+  }
+}
+
+void naive_pool::answer(const probe_answer& what, size_t) {
+  const std::lock_guard hold(lock_);
+  board_.answer(what, interrupter());
+  send_gathered();
+}
+
+void naive_pool::drop(session_id whom) {
+  const std::lock_guard hold(lock_);
+  board_.drop(whom, interrupter());
+  if (!board_.knows(whom)) links_.erase(whom);
+}
+
+void naive_pool::stop() {
+  {
+    const std::lock_guard hold(lock_);
+    stopping_ = true;
+    board_.stop_all(wait_stop::shutting_down, interrupter());
+    more_.notify_all();
+  }
+  for (std::thread& worker : workers_) worker.join();
+  workers_.clear();
+}
+
+void naive_pool::work() {
+  on_thread_();
+  inline_host host;
+  std::unique_lock hold(lock_);
+  for (;;) {
+    ++free_workers_;
+    more_.wait(hold, [this] { return stopping_ || !queued_.empty(); });
+    --free_workers_;
+    if (queued_.empty()) return;
+    naive_board::entry& e = *queued_.front();
+    queued_.pop_front();
+    hold.unlock();
+    const result<wait_report> report = run_one(host, e);
+    hold.lock();
+    board_.end(e, report);
+    send_gathered();
+    for (session_id gone : board_.take_left()) links_.erase(gone);
+  }
+}
+
+result<wait_report> naive_pool::run_one(inline_host& host, naive_board::entry& e) {
+  started_.fetch_add(1, std::memory_order_relaxed);
+  naive_port port(*this, e);
+  steady_clock clock;
+  const wait_start& w = e.what;
+  const wait_request request{w.how, w.sleep, w.word.target(), w.start, w.deadline};
+  return host.run(run_wait(host, request, port, clock, port), "the naive executor");
+}
+
+void naive_pool::send_gathered() {
+  board_.flush([this](const std::vector<wait_end>& ended) { ended_->put(ended); },
+               [this](session_id to, const auto& completions, const auto& probes) {
+                 const auto at = links_.find(to);
+                 if (at != links_.end()) send_wait_frames(*at->second, completions, probes);
+               });
+}
+
+reactor_counts naive_pool::counts() const {
+  const std::lock_guard hold(lock_);
+  reactor_counts c;
+  c.polls = c.woken = started_.load(std::memory_order_relaxed);
+  c.slept = slept_.load(std::memory_order_relaxed);
+  c.parked = parked_.load(std::memory_order_relaxed);
+  c.idle_ns = idle_ns_.load(std::memory_order_relaxed);
+  c.backstop_probes = board_.probes_sent();
+  return c;
+}
+
+}  // namespace gar

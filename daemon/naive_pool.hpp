@@ -1,0 +1,88 @@
+// Naive pool: gard's executor of last resort, one worker thread for one wait.
+//
+// It needs nothing of the host: no doorbell, no io_uring, no hardware wait. A worker sleeps and
+// parks in the plain blocking way and asks the owner at each backstop like the other executors do;
+// that is why it is bounded, and why a wait beyond the bound is refused to its client, which then
+// runs it itself.
+//
+//   start -> queued -> a worker's (made when none is free) -> ended: put, sent
+//
+// Invariants: never more workers than `workers_max`, nor more waits than the node admits, which is
+// the same number. Each wait ends by its word, its owner's verdict, its deadline or a stop, the
+// latest one park bound after it came about.
+// Threads: the io thread calls; workers are the pool's. The lock guards the board; sends happen
+// under it, and never block. Blocking: `stop` joins.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "daemon/ended_waits.hpp"
+#include "daemon/session_link.hpp"
+#include "lib/core/inline_host.hpp"
+#include "lib/core/node_snapshot.hpp"
+#include "lib/core/wait_board.hpp"
+#include "lib/linux/steady_clock.hpp"
+#include "lib/linux/thread_timer.hpp"
+#include "lib/linux/word_wait.hpp"
+
+namespace gar {
+
+struct naive_host {
+  interrupt_word news;  // rises with a verdict or a stop
+};
+using naive_board = wait_board<naive_host>;
+
+class naive_pool {
+ public:
+  naive_pool(ended_waits& ended, word_waiter waiter, size_t workers_max,
+             std::function<void()> on_thread);
+  ~naive_pool() { stop(); }
+  naive_pool(const naive_pool&) = delete;
+  naive_pool& operator=(const naive_pool&) = delete;
+
+  void start(const wait_start& what, const std::shared_ptr<session_link>& link);
+  void cancel(wait_id which);
+  void answer(const probe_answer& what, size_t answers_max);
+  void drop(session_id whom);
+  void kick() {}
+  // Ends every wait with ShuttingDown, then the workers.
+  void stop();
+
+  reactor_counts counts() const;
+
+ private:
+  friend class naive_port;
+
+  void work();
+  result<wait_report> run_one(inline_host& host, naive_board::entry& e);
+  // With the lock held.
+  void send_gathered();
+
+  ended_waits* ended_;
+  word_waiter waiter_;
+  size_t workers_max_;
+  std::function<void()> on_thread_;
+  mutable std::mutex lock_;
+  std::condition_variable more_;
+  naive_board board_;
+  std::unordered_map<session_id, std::shared_ptr<session_link>> links_;
+  std::deque<naive_board::entry*> queued_;
+  std::vector<std::thread> workers_;
+  size_t free_workers_ = 0;
+  bool stopping_ = false;
+
+  std::atomic<uint64_t> started_ = 0;
+  std::atomic<uint64_t> slept_ = 0;
+  std::atomic<uint64_t> parked_ = 0;
+  std::atomic<uint64_t> idle_ns_ = 0;
+};
+
+}  // namespace gar

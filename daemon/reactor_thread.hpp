@@ -1,0 +1,233 @@
+// Reactor thread: gard's gpu-reactor and io-uring executors, one thread for every wait.
+//
+// All waits are tasks of one reactor, so that one park watches the whole machine. The io thread
+// hands requests over through a bounded queue and a waker; completions and probes leave from here,
+// straight to the clients' sockets, before the thread idles.
+//
+//   io thread --start, cancel, answer, drop--> queue --waker--> turn: take, look, run, send, idle
+//
+// Invariants: the queue holds no more than was admitted: one start, one cancel and one drop for
+// each wait and session, and for each session no more answers than it can have probes outstanding.
+// Ended waits are put where the node finds them before their completions leave. With nothing to
+// wait for the thread blocks in the kernel. Threads: the io thread calls; the thread is this
+// object's own. Blocking: `stop` joins, and takes no longer than one turn. Ownership: bell and
+// state page outlive it. Memory order: the queue's lock orders its contents; `waiting` is what the
+// idle port re-checks.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "daemon/ended_waits.hpp"
+#include "daemon/session_link.hpp"
+#include "daemon/wait_frames.hpp"
+#include "lib/core/delegated_wait.hpp"
+#include "lib/core/node_snapshot.hpp"
+#include "lib/linux/reactor_waker.hpp"
+#include "lib/linux/steady_clock.hpp"
+#include "lib/linux/word_wait.hpp"
+
+namespace gar {
+
+// The requests() of the idle port.
+struct requests_waiting {
+  const std::atomic<bool>* flag;
+  bool operator()() const { return flag->load(std::memory_order_acquire); }
+};
+
+// What the reactor's thread parks on, and who wakes it.
+struct reactor_parts {
+  const doorbell* bell;
+  state_page_owner* state;
+  word_waiter waiter;
+};
+
+template <idle_port Idle>
+class reactor_thread {
+ public:
+  // `on_thread` is called first, on the thread; `idle_needs` go to the idle port.
+  template <class OnThread, class... IdleNeeds>
+  reactor_thread(ended_waits& ended, const reactor_parts& parts, OnThread on_thread,
+                 IdleNeeds&&... idle_needs)
+      : ended_(&ended),
+        idle_(*parts.bell, *parts.state, parts.waiter, requests_waiting{&waiting_},
+              std::forward<IdleNeeds>(idle_needs)...),
+        waker_(*parts.bell, *parts.state, event_fd()),
+        thread_([this, on_thread] {
+          on_thread();
+          run();
+        }) {}
+  ~reactor_thread() { stop(); }
+  reactor_thread(const reactor_thread&) = delete;
+  reactor_thread& operator=(const reactor_thread&) = delete;
+
+  void start(const wait_start& what, const std::shared_ptr<session_link>& link) {
+    put(start_request{what, link});
+  }
+  void cancel(wait_id which) { put(cancel_request{which}); }
+  void answer(const probe_answer& what, size_t answers_max) {
+    {
+      const std::lock_guard hold(lock_);
+      size_t& queued = answers_queued_[what.session];
+      if (queued >= answers_max) return;  // nobody has so many probes outstanding
+      ++queued;
+    }
+    put(what);
+  }
+  void drop(session_id whom) { put(drop_request{whom}); }
+  // What was put since the last call is taken soon: one wake for many requests.
+  void kick() {
+    if (std::exchange(kick_needed_, false)) waker_.wake();
+  }
+
+  // Ends every wait with ShuttingDown, sends what there is to send, ends the thread.
+  void stop() {
+    if (!thread_.joinable()) return;
+    put(stop_request{});
+    kick();
+    thread_.join();
+  }
+
+  reactor_counts counts() const {
+    const auto read = [](const std::atomic<uint64_t>& c) {
+      return c.load(std::memory_order_relaxed);
+    };
+    return {read(polls_), read(woken_), read(slept_), read(parked_), read(idle_ns_), read(probes_)};
+  }
+
+ private:
+  struct start_request {
+    wait_start what;
+    std::shared_ptr<session_link> link;
+  };
+  struct cancel_request {
+    wait_id which;
+  };
+  struct drop_request {
+    session_id whom;
+  };
+  struct stop_request {};
+  using request =
+      std::variant<start_request, cancel_request, probe_answer, drop_request, stop_request>;
+
+  void put(request r) {
+    const std::lock_guard hold(lock_);
+    queue_.push_back(std::move(r));
+    waiting_.store(true, std::memory_order_release);
+    kick_needed_ = true;
+  }
+
+  void run() {
+    const auto between = [this] {
+      send_gathered();
+      return take_requests();
+    };
+    for (;;) {
+      const turned how = turn(reactor_, clock_, idle_, between);
+      for (session_id gone : waits_.board().take_left()) links_.erase(gone);
+      publish_counts();
+      if (how != turned::empty) continue;
+      if (stopping_ && reactor_.tasks() == 0) break;
+      idle_.block();
+    }
+    send_gathered();
+  }
+
+  bool take_requests() {
+    if (!waiting_.load(std::memory_order_acquire)) return false;
+    {
+      const std::lock_guard hold(lock_);
+      taken_.swap(queue_);
+      answers_queued_.clear();
+      waiting_.store(false, std::memory_order_relaxed);
+    }
+    for (request& r : taken_) {
+      std::visit([this](auto& what) { carry_out(what); }, r);
+    }
+    taken_.clear();
+    return true;
+  }
+
+  void carry_out(start_request& r) {
+    links_.try_emplace(r.what.session, std::move(r.link));
+    waits_.start(r.what);
+    if (stopping_) waits_.cancel(r.what.id);
+  }
+  void carry_out(cancel_request& r) { waits_.cancel(r.which); }
+  void carry_out(probe_answer& a) { waits_.answer(a); }
+  void carry_out(drop_request& r) {
+    waits_.drop(r.whom);
+    if (!waits_.board().knows(r.whom)) links_.erase(r.whom);
+  }
+  void carry_out(stop_request&) {
+    stopping_ = true;
+    waits_.shut_down();
+  }
+
+  void send_gathered() {
+    waits_.board().flush([this](const std::vector<wait_end>& ended) { ended_->put(ended); },
+                         [this](session_id to, const auto& completions, const auto& probes) {
+                           const auto at = links_.find(to);
+                           if (at != links_.end()) {
+                             send_wait_frames(*at->second, completions, probes);
+                           }
+                         });
+  }
+
+  void publish_counts() {
+    const auto write = [](std::atomic<uint64_t>& c, uint64_t v) {
+      c.store(v, std::memory_order_relaxed);
+    };
+    const run_statistics& s = reactor_.statistics();
+    write(polls_, s.polls);
+    write(woken_, s.woken);
+    write(slept_, s.slept);
+    write(parked_, s.parked);
+    write(idle_ns_, s.idle_ns);
+    write(probes_, waits_.board().probes_sent());
+  }
+
+  // The io-uring executor's sleep ends by a descriptor, the other's by a futex.
+  int event_fd() {
+    if constexpr (requires { idle_.event_fd(); }) {
+      return idle_.event_fd();
+    } else {
+      return -1;
+    }
+  }
+
+  ended_waits* ended_;
+  std::atomic<bool> waiting_ = false;
+  std::mutex lock_;
+  std::vector<request> queue_;
+  std::unordered_map<session_id, size_t> answers_queued_;
+  bool kick_needed_ = false;  // the io thread's
+
+  // The thread's own.
+  reactor reactor_;
+  delegated_waits waits_{reactor_};
+  steady_clock clock_;
+  Idle idle_;
+  std::unordered_map<session_id, std::shared_ptr<session_link>> links_;
+  std::vector<request> taken_;
+  bool stopping_ = false;
+
+  std::atomic<uint64_t> polls_ = 0;
+  std::atomic<uint64_t> woken_ = 0;
+  std::atomic<uint64_t> slept_ = 0;
+  std::atomic<uint64_t> parked_ = 0;
+  std::atomic<uint64_t> idle_ns_ = 0;
+  std::atomic<uint64_t> probes_ = 0;
+
+  reactor_waker waker_;
+  std::thread thread_;  // last: it uses all of the above
+};
+
+}  // namespace gar

@@ -1,0 +1,74 @@
+// Session link: one client's socket and pages, shared by the threads that send to it.
+//
+// The thread that finds a completion sends it at once; a client that does not read must not hold it
+// up. What does not fit into the socket waits here, in order, and the io thread sends it when there
+// is room. A client that leaves more unread than allowed is slow, and is dropped.
+//
+//   open, nothing unsent -> unsent (the io thread was told) -> open ...
+//        `--> slow (nothing is kept any more) --> closed
+//
+// Invariants: messages leave in the order of their `send`, whichever thread calls; never more than
+// `unread_max` bytes wait, but for one answer to an ask.
+// Threads: send and slow by any; the rest by the io thread. Blocking: never but for the lock.
+// Ownership: the descriptor and the pages live until the last holder lets go, so that words are
+// readable while a wait on them is left.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "lib/core/delegated.hpp"
+#include "lib/linux/lines_page.hpp"
+#include "lib/linux/unique_fd.hpp"
+
+namespace gar {
+
+class session_link {
+ public:
+  // `blocked` is called, by the sending thread, when messages begin to wait or the client is slow.
+  session_link(unique_fd socket, size_t unread_max, std::function<void()> blocked)
+      : socket_(std::move(socket)), unread_max_(unread_max), blocked_(std::move(blocked)) {}
+
+  int fd() const { return socket_.get(); }
+
+  // Descriptors must stay open as long as the link lives.
+  void send(std::vector<std::byte> frame, std::span<const int> descriptors = {});
+  // The frames of one answer: may exceed unread_max. The io thread reads nothing more from the
+  // client until they are sent.
+  void send_answer(std::vector<std::vector<std::byte>> frames);
+  bool slow() const { return slow_.load(std::memory_order_acquire); }
+
+  // Sends what waits; true when nothing is left.
+  bool send_unsent();
+  bool has_unsent();
+  // Nothing is sent any more; the peer reads the end after what it was sent.
+  void close();
+
+  std::vector<lines_page>& pages() { return pages_; }
+
+ private:
+  struct message {
+    std::vector<std::byte> frame;
+    std::vector<int> descriptors;
+  };
+  // With the lock held: true when the message is done with.
+  bool try_send(const message& m);
+  void keep(message m, size_t most);
+
+  unique_fd socket_;
+  size_t unread_max_;
+  std::function<void()> blocked_;
+  std::mutex lock_;
+  std::deque<message> unsent_;
+  size_t unsent_bytes_ = 0;
+  bool closed_ = false;
+  std::atomic<bool> slow_ = false;
+  std::vector<lines_page> pages_;
+};
+
+}  // namespace gar

@@ -1,0 +1,64 @@
+// Wait service: the executor that runs, behind one face.
+//
+// Which executor it is was resolved at start and never changes; the io thread hands every wait to
+// it and does not care. One variant, chosen once, stands for what a virtual interface would be.
+//
+// Threads: the io thread. Errors: make gives those of io_uring's setup.
+#pragma once
+
+#include <memory>
+#include <variant>
+
+#include "daemon/naive_pool.hpp"
+#include "daemon/reactor_thread.hpp"
+#include "lib/core/resolve.hpp"
+#include "lib/linux/idle_doorbell.hpp"
+#include "lib/linux/idle_ring.hpp"
+
+namespace gar {
+
+class wait_service {
+ public:
+  // Builds the executor of `kind` in place; called once, before anything else. `on_thread` is
+  // called first on each of its threads.
+  result<void> open(executor_kind kind, ended_waits& ended, const reactor_parts& parts,
+                    size_t naive_workers, const std::function<void()>& on_thread);
+
+  void start(const wait_start& what, const std::shared_ptr<session_link>& link) {
+    visit([&](auto& e) { e.start(what, link); });
+  }
+  void cancel(wait_id which) {
+    visit([&](auto& e) { e.cancel(which); });
+  }
+  void answer(const probe_answer& what, size_t answers_max) {
+    visit([&](auto& e) { e.answer(what, answers_max); });
+  }
+  void drop(session_id whom) {
+    visit([&](auto& e) { e.drop(whom); });
+  }
+  // After a batch of the above.
+  void kick() {
+    visit([](auto& e) { e.kick(); });
+  }
+  void stop() {
+    visit([](auto& e) { e.stop(); });
+  }
+  reactor_counts counts() const;
+
+ private:
+  using doorbell_reactor = reactor_thread<idle_doorbell<requests_waiting>>;
+  using ring_reactor = reactor_thread<idle_ring<requests_waiting>>;
+
+  template <class Do>
+  void visit(Do&& act) {
+    std::visit(
+        [&](auto& e) {
+          if constexpr (!std::is_same_v<std::decay_t<decltype(e)>, std::monostate>) act(e);
+        },
+        executor_);
+  }
+
+  std::variant<std::monostate, doorbell_reactor, ring_reactor, naive_pool> executor_;
+};
+
+}  // namespace gar
