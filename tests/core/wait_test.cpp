@@ -492,7 +492,10 @@ TEST(wait_on_a_reactor, a_wake_does_not_cut_the_predicted_sleep_short) {
   w.world.at(from_us(600), [&] { proto::store_word(one.word, 1); });
   wait_request request{flag_plan, from_us(500), 1, {}, instant::never()};
   reactor::root* who = w.executor.host().spawn(wait_on_reactor(w.executor.host(), one, request));
-  w.world.at(from_us(100), [&] { w.executor.host().wake(*who); });
+  w.world.at(from_us(100), [&] {
+    w.executor.host().wake(*who);
+    w.idle.request = true;
+  });
   ASSERT_TRUE(w.executor.run().has_value());
   EXPECT_EQ((*one.ended)->slept, from_us(500));
   EXPECT_EQ((*one.ended)->wait, from_us(600));
