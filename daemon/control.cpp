@@ -1,0 +1,141 @@
+#include "daemon/control.hpp"
+
+#include <algorithm>
+#include <boost/json/serialize.hpp>
+#include <set>
+
+#include "daemon/answer_json.hpp"
+#include "daemon/request.hpp"
+#include "daemon/snapshot_json.hpp"
+#include "proto/limits.hpp"
+
+namespace gar {
+namespace {
+
+namespace json = boost::json;
+
+// What an answer may hold beside the entries of a list.
+constexpr size_t envelope_bytes_max = 4096;
+
+// {..,"NAME":[..],"omitted":0}, as many entries as one answer holds. Written as text, entry by
+// entry, so that the bound is known before the memory is used. `before` is what stands in front.
+template <class Entries, class ToJson>
+std::string list(std::string_view name, const Entries& entries, ToJson to_json,
+                 std::string_view before = {}) {
+  std::string text = R"({"ok":true,"result":{)" + std::string(before) + '"' + std::string(name);
+  text += R"(":[)";
+  size_t shown = 0;
+  for (const auto& entry : entries) {
+    const std::string one = json::serialize(to_json(entry));
+    if (text.size() + one.size() + envelope_bytes_max > proto::answer_bytes_max) break;
+    if (shown++ > 0) text += ',';
+    text += one;
+  }
+  return text + R"(],"omitted":)" + std::to_string(entries.size() - shown) + "}}";
+}
+
+class answerer {
+ public:
+  answerer(engine& node, const request_scope& scope, const std::string& config_file)
+      : node_(node), scope_(scope), config_file_(config_file) {}
+
+  std::string answer(const control_request& request) {
+    switch (request.op) {
+      case request_op::status:
+        return success_json(status_json(node_.status(scope_)));
+      case request_op::caps:
+        return success_json(caps_json(node_.status(scope_)));
+      case request_op::clients:
+        return list("clients", node_.clients(scope_), client_json);
+      case request_op::streams:
+        return list("streams", node_.streams(scope_), stream_json);
+      case request_op::points:
+        return list("points", node_.points(scope_), point_json);
+      case request_op::version:
+        return version();
+      case request_op::plan_show:
+        return plan_show();
+      case request_op::plan_set:
+        return plan_set(request);
+      case request_op::plan_unset:
+        return generation(node_.plan_unset(request.scope));
+      case request_op::reload:
+        return reload(request.replace);
+    }
+    GAR_ASSERT(!"every op is answered");
+    return {};
+  }
+
+ private:
+  std::string version() {
+    return success_json({{"version", node_.status(scope_).version},
+                         {"protocol_min", proto::version_min},
+                         {"protocol_max", proto::version_max}});
+  }
+
+  // A user sees the plans that can apply to its own clients.
+  std::vector<plan_in_force> visible_plans() {
+    std::vector<plan_in_force> plans = node_.plans();
+    if (!scope_.uid) return plans;
+    std::set<std::string> own;
+    for (const client_snapshot& client : node_.clients(scope_)) own.insert(client.name);
+    std::erase_if(plans, [&](const plan_in_force& p) {
+      return p.scope.client && !own.contains(*p.scope.client);
+    });
+    return plans;
+  }
+
+  std::string plan_show() {
+    const std::string generation = std::to_string(node_.plan_generation());
+    return list("plans", visible_plans(), plan_json, R"("generation":)" + generation + ",");
+  }
+
+  std::string plan_set(const control_request& request) {
+    plan_fault fault;
+    const std::optional<bands> parsed = bands::parse(request.text, fault);
+    if (!parsed) {
+      return refusal_json(bands::parse(request.text).error(), fault);
+    }
+    const result<uint64_t> set = node_.plan_set(request.scope, *parsed);
+    if (!set) return refusal_json(set.error());
+    json::object shown{{"generation", *set}, {"label", parsed->label()}};
+    for (const plan_in_force& plan : node_.plans()) {
+      if (plan.scope != request.scope) continue;
+      shown["running"] = plan.running.label();
+      shown["warnings"] = warnings_json(plan.warnings);
+    }
+    return success_json(std::move(shown));
+  }
+
+  std::string reload(bool replace) {
+    const result<uint64_t> reloaded = node_.reload(replace);
+    if (!reloaded) return refusal_json(reloaded.error());
+    const json::value file =
+        config_file_.empty() ? json::value(nullptr) : json::value(config_file_);
+    return success_json({{"generation", *reloaded}, {"file", file}});
+  }
+
+  static std::string generation(const result<uint64_t>& done) {
+    if (!done) return refusal_json(done.error());
+    return success_json({{"generation", *done}});
+  }
+
+  engine& node_;
+  const request_scope& scope_;
+  const std::string& config_file_;
+};
+
+}  // namespace
+
+std::string answer_request(engine& node, std::string_view text, request_scope scope,
+                           const std::string& config_file) {
+  const result<control_request> request = parse_request(text);
+  if (!request) return refusal_json(request.error());
+  if (scope.read_only && changes(request->op)) {
+    return refusal_json(error(errc::PermissionDenied, {std::string(name_of(request->op))}));
+  }
+  if (scope.uid == 0u) scope.uid.reset();
+  return answerer(node, scope, config_file).answer(*request);
+}
+
+}  // namespace gar
