@@ -12,6 +12,7 @@ namespace gar {
 
 enum class verb {
   status,
+  caps,
   clients,
   streams,
   points,

@@ -94,28 +94,34 @@ result<gard_link> gard_link::make(const gard_link_options& options) {
 reply gard_link::ask(std::string_view op) const {
   const std::string request = json::serialize(json::object{{"op", op}});
   const std::vector<socket_candidate> none;
-  return try_all(control_, control_named_ ? none : clients_, request);
+  return try_all(control_, control_named_ ? none : clients_, request, nullptr);
 }
 
 reply gard_link::change(const json::object& request) const {
-  return try_all(control_, {}, json::serialize(request));
+  return try_all(control_, {}, json::serialize(request), nullptr);
 }
 
-reply gard_link::ask_as_client(std::string_view op) const {
-  return try_all({}, clients_, json::serialize(json::object{{"op", op}}));
+reply gard_link::ask_control(std::string_view op) const {
+  return try_all(control_, {}, json::serialize(json::object{{"op", op}}), nullptr);
+}
+
+reply gard_link::ask_as_client(std::string_view op, std::string* answered_by) const {
+  return try_all({}, clients_, json::serialize(json::object{{"op", op}}), answered_by);
 }
 
 reply gard_link::try_all(const std::vector<socket_candidate>& control,
-                         const std::vector<socket_candidate>& clients,
-                         const std::string& request) const {
+                         const std::vector<socket_candidate>& clients, const std::string& request,
+                         std::string* answered_by) const {
   unreachable failed;
-  for (const socket_candidate& at : control) {
-    if (auto got = try_one(request_by_line, at, request, patience_, failed)) return *got;
-    if (failed.silent) return failed;
-  }
-  for (const socket_candidate& at : clients) {
-    if (auto got = try_one(request_by_ask, at, request, patience_, failed)) return *got;
-    if (failed.silent) return failed;
+  for (const auto& [candidates, how] :
+       {std::pair{&control, way(request_by_line)}, std::pair{&clients, way(request_by_ask)}}) {
+    for (const socket_candidate& at : *candidates) {
+      if (auto got = try_one(how, at, request, patience_, failed)) {
+        if (answered_by) *answered_by = at.path;
+        return *got;
+      }
+      if (failed.silent) return failed;
+    }
   }
   return failed;
 }

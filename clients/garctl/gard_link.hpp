@@ -64,13 +64,16 @@ class gard_link {
   reply ask(std::string_view op) const;
   // Requests that change something: `request` holds "op" and its arguments.
   reply change(const boost::json::object& request) const;
-  // The clients' socket alone: which gard do clients reach?
-  reply ask_as_client(std::string_view op) const;
+  // One of the two sockets alone: do both lead to the same gard? `answered_by`, where given,
+  // becomes the path whose answer this is.
+  reply ask_control(std::string_view op) const;
+  reply ask_as_client(std::string_view op, std::string* answered_by = nullptr) const;
 
  private:
   gard_link() = default;
   reply try_all(const std::vector<socket_candidate>& control,
-                const std::vector<socket_candidate>& clients, const std::string& request) const;
+                const std::vector<socket_candidate>& clients, const std::string& request,
+                std::string* answered_by) const;
 
   std::vector<socket_candidate> control_;
   std::vector<socket_candidate> clients_;

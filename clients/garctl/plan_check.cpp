@@ -5,21 +5,14 @@
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
 #include <istream>
-#include <limits>
 #include <ostream>
 #include <streambuf>
 
 #include "clients/garctl/table.hpp"
-#include "lib/core/printable.hpp"
 #include "proto/limits.hpp"
 
 namespace gar {
 namespace {
-
-// A text of any size is refused at its 512th byte at the latest; this much more says enough.
-constexpr size_t shown_behind_bytes = 64;
-
-constexpr size_t whole = std::numeric_limits<size_t>::max();
 
 // One line into `text`, of which no more is kept than says that it is too long. false: no line.
 bool read_line(std::istream& in, std::string& text) {
@@ -101,17 +94,6 @@ std::string plan_page(const bands& plans, const paint& colours) {
     rows.add({std::to_string(plans.at(i).from_rows), plans.at(i).plan.label()});
   }
   return page + rows.text(colours);
-}
-
-std::string caret_under(std::string_view text, size_t position) {
-  const std::string before = printable(text.substr(0, position), whole);
-  std::string shown = before;
-  if (position < text.size()) {
-    const std::string_view behind = text.substr(position, shown_behind_bytes);
-    shown += printable(behind, whole);
-    if (position + behind.size() < text.size()) shown += "...";
-  }
-  return shown + '\n' + std::string(before.size(), ' ') + "^\n";
 }
 
 }  // namespace gar

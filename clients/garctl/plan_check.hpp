@@ -44,8 +44,4 @@ line_counts check_plan_lines(std::istream& in, std::ostream& out);
 // The label, and each band with the rows that it is for.
 std::string plan_page(const bands& plans, const paint& colours);
 
-// Three lines: the error, the text, and a caret under the byte at `position`. Bytes that a terminal
-// would not show as one column are shown escaped, and the caret counts with that.
-std::string caret_under(std::string_view text, size_t position);
-
 }  // namespace gar

@@ -6,7 +6,9 @@
 #include <ostream>
 
 #include "clients/garctl/answer_fields.hpp"
+#include "clients/garctl/caret.hpp"
 #include "clients/garctl/gard_link.hpp"
+#include "clients/garctl/host_capabilities.hpp"
 #include "clients/garctl/plan_check.hpp"
 #include "clients/garctl/readable.hpp"
 #include "clients/garctl/views.hpp"
@@ -98,12 +100,13 @@ int change(const command_line& line, const json::object& request, terminal& with
   const result<gard_link> link = link_of(line);
   if (!link) return print_usage_error(link.error(), with);
   const reply got = link->change(request);
-  const int status = print_reply(line, got, generation_page, with);
+  const int status = print_reply(line, got, change_page, with);
   if (status == status_not_reachable) with.err << "changes are taken on the control socket only\n";
   return status;
 }
 
-// ---- version ------------------------------------------------------------------------------------
+// ---- version, caps
+// ------------------------------------------------------------------------------------
 
 int show_version(const command_line& line, terminal& with) {
   const result<gard_link> link = link_of(line);
@@ -111,6 +114,24 @@ int show_version(const command_line& line, terminal& with) {
   const reply got = link->ask("version");
   if (!line.json) with.out << "garctl " << GAR_VERSION << '\n';
   return print_reply(line, got, version_page, with);
+}
+
+// What gard sees, where there is one: it may be confined otherwise than this process. The drivers
+// are always this process's.
+int show_capabilities(const command_line& line, terminal& with) {
+  const result<gard_link> link = link_of(line);
+  if (!link) return print_usage_error(link.error(), with);
+  const reply got = link->ask("caps");
+  const auto* answer = std::get_if<json::value>(&got);
+  const bool by_gard = answer && answer->is_object();
+  json::object found = by_gard ? answer->get_object() : probed_capabilities();
+  found["drivers"] = probed_drivers();
+  if (!line.json) {
+    with.out << (by_gard ? "As gard sees this host, and garctl the drivers:\n\n"
+                         : "As garctl sees this host; no gard was asked:\n\n");
+  }
+  print_result(line, found, caps_page, with);
+  return status_fine;
 }
 
 // ---- plans --------------------------------------------------------------------------------------
@@ -175,6 +196,8 @@ int run_request(const command_line& line, terminal& with) {
   switch (line.asked) {
     case verb::status:
       return ask(line, "status", status_page, with);
+    case verb::caps:
+      return show_capabilities(line, with);
     case verb::clients:
       return ask(line, "clients", clients_page, with);
     case verb::streams:

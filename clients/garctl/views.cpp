@@ -116,6 +116,18 @@ std::string page_of(const table& rows, std::string_view none, const paint& colou
   return rows.empty() ? std::string(none) + '\n' : rows.text(colours);
 }
 
+// [{name, available, why}]
+std::string availability_table(const json::value& from, std::string_view list,
+                               const std::string& what, const paint& colours) {
+  table rows({what, "here", "why"});
+  for (const json::value& each : list_field(from, list)) {
+    const bool available = flag_field(each, "available");
+    rows.add({text_field(each, "name"), available ? colours.green("yes") : colours.yellow("no"),
+              text_field(each, "why")});
+  }
+  return page_of(rows, "No " + what + " is known.", colours);
+}
+
 std::string scope_text(const json::value& from) {
   const auto client = optional_text_field(from, "client");
   const auto point = optional_text_field(from, "point");
@@ -158,25 +170,28 @@ std::string status_page(const json::value& status, const paint& colours) {
                                  count_text(status, "streams")),
                      colours);
   page += counters(status, colours);
-  return page + '\n' + capabilities_page(status, colours);
+  return page + '\n' + availability_table(status, "capabilities", "capability", colours);
 }
 
 std::string version_page(const json::value& version, const paint&) {
   return "gard " + text_field(version, "version") + '\n';
 }
 
-std::string generation_page(const json::value& changed, const paint&) {
-  return "generation " + count_text(changed, "generation") + '\n';
+std::string change_page(const json::value& changed, const paint& colours) {
+  std::string page = "generation " + count_text(changed, "generation") + '\n';
+  if (const auto running = optional_text_field(changed, "running")) {
+    page += "running " + *running + '\n';
+  }
+  for (const json::value& warning : list_field(changed, "warnings")) {
+    page += warning_lines(warning, 0, colours);
+  }
+  return page;
 }
 
-std::string capabilities_page(const json::value& list, const paint& colours) {
-  table rows({"capability", "here", "why"});
-  for (const json::value& each : list_field(list, "capabilities")) {
-    const bool available = flag_field(each, "available");
-    rows.add({text_field(each, "name"), available ? colours.green("yes") : colours.yellow("no"),
-              text_field(each, "why")});
-  }
-  return page_of(rows, "No capability is known.", colours);
+std::string caps_page(const json::value& caps, const paint& colours) {
+  std::string page = word_wait_line(caps, colours) + '\n';
+  page += availability_table(caps, "capabilities", "capability", colours) + '\n';
+  return page + availability_table(caps, "drivers", "driver", colours);
 }
 
 std::string clients_page(const json::value& clients, const paint& colours) {

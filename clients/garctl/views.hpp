@@ -19,9 +19,9 @@ std::string streams_page(const boost::json::value& streams, const paint& colours
 std::string points_page(const boost::json::value& points, const paint& colours);
 std::string plans_page(const boost::json::value& plans, const paint& colours);
 std::string version_page(const boost::json::value& version, const paint& colours);
-// {generation}: what a change answers.
-std::string generation_page(const boost::json::value& changed, const paint& colours);
-std::string capabilities_page(const boost::json::value& list, const paint& colours);
+// What a change answers: the generation, and for a plan what runs now.
+std::string change_page(const boost::json::value& changed, const paint& colours);
+std::string caps_page(const boost::json::value& caps, const paint& colours);
 
 // {code, name, text} as lines that are indented by `indent` blanks; empty where it is null.
 std::string warning_lines(const boost::json::value& warning, size_t indent, const paint& colours);

@@ -6,6 +6,7 @@
 #include <random>
 #include <sstream>
 
+#include "clients/garctl/caret.hpp"
 #include "clients/garctl/plan_check.hpp"
 
 namespace gar {
