@@ -20,6 +20,11 @@ if(GAR_VENDOR_HEADERS)
   find_path(GAR_CUDA_INCLUDE cudaTypedefs.h
     HINTS ENV CUDA_HOME PATHS /usr/local/cuda/include /opt/cuda/include PATH_SUFFIXES include)
   find_path(GAR_HIP_INCLUDE hip/hip_runtime_api.h HINTS ENV ROCM_PATH PATHS /opt/rocm/include)
+else()
+  # An earlier configuration of this build folder may have found some.
+  unset(GAR_VULKAN_INCLUDE CACHE)
+  unset(GAR_CUDA_INCLUDE CACHE)
+  unset(GAR_HIP_INCLUDE CACHE)
 endif()
 
 function(gar_row name value)
