@@ -1,7 +1,6 @@
 #include "daemon/control.hpp"
 
 #include <algorithm>
-#include <boost/json/serialize.hpp>
 #include <set>
 
 #include "daemon/answer_json.hpp"
@@ -13,26 +12,6 @@ namespace gar {
 namespace {
 
 namespace json = boost::json;
-
-// What an answer may hold beside the entries of a list.
-constexpr size_t envelope_bytes_max = 4096;
-
-// {..,"NAME":[..],"omitted":0}, as many entries as one answer holds. Written as text, entry by
-// entry, so that the bound is known before the memory is used. `before` is what stands in front.
-template <class Entries, class ToJson>
-std::string list(std::string_view name, const Entries& entries, ToJson to_json,
-                 std::string_view before = {}) {
-  std::string text = R"({"ok":true,"result":{)" + std::string(before) + '"' + std::string(name);
-  text += R"(":[)";
-  size_t shown = 0;
-  for (const auto& entry : entries) {
-    const std::string one = json::serialize(to_json(entry));
-    if (text.size() + one.size() + envelope_bytes_max > proto::answer_bytes_max) break;
-    if (shown++ > 0) text += ',';
-    text += one;
-  }
-  return text + R"(],"omitted":)" + std::to_string(entries.size() - shown) + "}}";
-}
 
 class answerer {
  public:
@@ -46,11 +25,11 @@ class answerer {
       case request_op::caps:
         return success_json(caps_json(node_.status(scope_)));
       case request_op::clients:
-        return list("clients", node_.clients(scope_), client_json);
+        return list_json("clients", node_.clients(scope_), client_json);
       case request_op::streams:
-        return list("streams", node_.streams(scope_), stream_json);
+        return list_json("streams", node_.streams(scope_), stream_json);
       case request_op::points:
-        return list("points", node_.points(scope_), point_json);
+        return list_json("points", node_.points(scope_), point_json);
       case request_op::version:
         return version();
       case request_op::plan_show:
@@ -87,7 +66,7 @@ class answerer {
 
   std::string plan_show() {
     const std::string generation = std::to_string(node_.plan_generation());
-    return list("plans", visible_plans(), plan_json, R"("generation":)" + generation + ",");
+    return list_json("plans", visible_plans(), plan_json, R"("generation":)" + generation + ",");
   }
 
   std::string plan_set(const control_request& request) {

@@ -1,7 +1,6 @@
 // Control: answers one control request, whoever asked and by which socket.
 //
 // The envelope is answer_json.hpp's, what is inside snapshot_json.hpp's.
-// Lists too long for one answer end early and say how many entries were left out in "omitted".
 //
 // Invariants: an answer has no newline and at most proto::answer_bytes_max bytes. A request that is
 // refused changed nothing. A read-only scope changes nothing and sees what its user owns; root's

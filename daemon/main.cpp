@@ -104,11 +104,6 @@ engine_options options_of(const config& values) {
   return made;
 }
 
-std::string status_line(const status_snapshot& s) {
-  return fmt::format("{} clients, {} streams, {} waits pending", s.clients, s.streams,
-                     s.waits.pending);
-}
-
 class gard {
  public:
   gard(options asked, loaded_config loaded)
@@ -123,7 +118,7 @@ class gard {
       return fatal(listens.error());
     }
     say_what_runs(*sockets);
-    const watchdog told(node_->io(), [&] { return status_line(whole_status()); });
+    const watchdog told(node_->io(), [&] { return whole_status(); });
     notify_ready(status_line(whole_status()));
     const result<void> ended = node_->run();
     if (!ended) return fatal(ended.error());

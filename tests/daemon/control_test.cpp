@@ -173,6 +173,24 @@ TEST(answer, says_null_for_what_is_not_set) {
   EXPECT_EQ(plan.at("source"), "runtime");
 }
 
+TEST(answer, of_a_list_too_long_for_it_ends_early_and_counts_what_it_left_out) {
+  const std::vector<std::string> entries(10, std::string(100, 'x'));
+  const auto shown = [&](size_t bytes_max) {
+    const std::string text = list_json(
+        "them", entries, [](const std::string& e) { return boost::json::value(e); },
+        R"("generation":7,)", bytes_max);
+    EXPECT_LE(text.size(), bytes_max);
+    return boost::json::parse(text).at("result");
+  };
+  const auto whole = shown(4096);
+  EXPECT_EQ(whole.at("them").as_array().size(), 10u);
+  EXPECT_EQ(whole.at("omitted"), 0);
+  EXPECT_EQ(whole.at("generation"), 7);
+  const auto cut = shown(500);
+  EXPECT_EQ(cut.at("them").as_array().size(), 3u);
+  EXPECT_EQ(cut.at("omitted"), 7);
+}
+
 // A server on a socket of its own, driven from the test's thread; it answers "<request>".
 class served : public testing::Test {
  protected:
