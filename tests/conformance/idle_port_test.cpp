@@ -18,6 +18,7 @@ class an_idle_port : public testing::Test {
     started = world.now();
     world.port().prepare();
   }
+  void TearDown() override { world.finish(); }
   bool ended_early() const { return world.now() - started < far; }
 
   World world;

@@ -6,6 +6,7 @@
 //   after(by, what)         does `what` when `by` has passed, while the port idles
 //   request(), requested()  hands a request over; was one? (where has_requests)
 //   ring()                  rings the doorbell (where has_bell)
+//   finish()                waits until all of that has happened
 //   absent()                why this world cannot be had on this host; empty: it can
 #pragma once
 
@@ -30,9 +31,7 @@ namespace gar::test {
 // Real time: what happens later happens on a thread of its own.
 class real_world {
  public:
-  ~real_world() {
-    for (std::thread& t : threads_) t.join();
-  }
+  ~real_world() { GAR_ASSERT(threads_.empty()); }
   instant now() const { return steady_clock().now(); }
   void after(duration by, std::function<void()> what) {
     const instant at = now() + by;
@@ -41,6 +40,11 @@ class real_world {
       (void)slept;
       what();
     });
+  }
+  // What was to happen later has happened, to its end. Before the port goes.
+  void finish() {
+    for (std::thread& t : threads_) t.join();
+    threads_.clear();
   }
   std::string absent() const { return {}; }
 
@@ -126,6 +130,7 @@ class scripted_world {
   void after(duration by, std::function<void()> what) {
     world_.at((now() - instant{}) + by, std::move(what));
   }
+  void finish() {}
   std::string absent() const { return {}; }
   world_idle& port() { return port_; }
   void request() { script_.request = true; }
