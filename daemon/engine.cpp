@@ -89,10 +89,9 @@ class engine::parts {
 };
 
 result<std::unique_ptr<engine>> engine::make(engine_options options) {
-  host_probe probed =
-      probe_host({.software_word_wait = options.software_word_wait,
-                  .software = {static_cast<uint32_t>(options.software_spin.ns),
-                               static_cast<uint32_t>(options.software_sleep.ns)}});
+  host_probe probed = probe_host({.software_word_wait = options.software_word_wait,
+                                  .software = {static_cast<uint32_t>(options.software_spin.ns),
+                                               static_cast<uint32_t>(options.software_sleep.ns)}});
   result<resolved_executor> resolved =
       resolve_executor(options.executor, options.strictness, probed.capabilities);
   if (!resolved) return resolved.error();
@@ -110,9 +109,10 @@ result<std::unique_ptr<engine>> engine::make(engine_options options) {
 result<void> engine::parts::open() {
   raise_descriptor_limit();
   // First of all: of two gards that start, one stops here, before it has a thread.
-  result<unique_fd> listener = listen_at(
-      options.socket_path,
-      {.type = socket_type::seqpacket, .mode = options.socket_mode, .group = options.socket_group});
+  result<unique_fd> listener = listen_at(options.socket_path, {.type = socket_type::seqpacket,
+                                                               .mode = options.socket_mode,
+                                                               .group = options.socket_group,
+                                                               .backlog = 1024});
   if (!listener) return listener.error();
   result<void> executing = waits.open(
       executor.running, ended, {&bell, &state, host.word_wait.waiter},

@@ -1,0 +1,443 @@
+// Delegated waits through node, board and reactor, on virtual time: who is asked when, and how
+// every wait ends.
+#include "lib/core/delegated_wait.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/core/node_world.hpp"
+
+namespace gar::test {
+namespace {
+
+uint16_t number(errc code) {
+  return static_cast<uint16_t>(code);
+}
+
+class delegated_wait : public testing::Test {
+ protected:
+  node_world world;
+  node_world::client a = world.connect("a");
+  proto::opened s = *world.open(a);
+};
+
+TEST_F(delegated_wait, completes_when_its_word_arrives) {
+  world.say(a.id, a.wait_for(s, 1));
+  world.run_to(from_ms(3));
+  EXPECT_FALSE(world.completion(a.id));
+  world.store(a, s, 1);
+  const auto done = world.completion(a.id);
+  ASSERT_TRUE(done);
+  EXPECT_EQ(done->code, 0);
+  EXPECT_EQ(done->kind, proto::kind_parked);
+  EXPECT_EQ(done->confirmed, 0);
+  EXPECT_EQ(done->wait_ns, from_ms(3).ns);
+  EXPECT_EQ(world.counts().completed, 1u);
+  EXPECT_EQ(world.counts().pending, 0u);
+}
+
+TEST_F(delegated_wait, is_immediate_where_the_word_came_first) {
+  world.store(a, s, 2);
+  world.say(a.id, a.wait_for(s, 1));
+  EXPECT_EQ(world.completion(a.id)->kind, proto::kind_immediate);
+}
+
+TEST_F(delegated_wait, completes_each_target_the_moment_the_word_reaches_it) {
+  world.say(a.id, a.wait_for(s, 1));
+  world.say(a.id, a.wait_for(s, 2));
+  world.say(a.id, a.wait_for(s, 3));
+  world.store(a, s, 2);
+  EXPECT_TRUE(world.completion(a.id));
+  EXPECT_TRUE(world.completion(a.id));
+  EXPECT_FALSE(world.completion(a.id));
+}
+
+TEST_F(delegated_wait, sends_completions_of_one_turn_in_one_message) {
+  for (uint64_t n = 1; n <= 5; ++n) world.say(a.id, a.wait_for(s, n));
+  world.store(a, s, 5);
+  const auto message = world.heard<proto::completions>(a.id);
+  ASSERT_TRUE(message);
+  EXPECT_EQ(message->entries.size(), 5u);
+}
+
+TEST_F(delegated_wait, with_a_lost_store_ends_by_the_owners_answer_in_one_backstop) {
+  world.say(a.id, a.wait_for(s, 1));
+  world.run_to(from_us(9'999));
+  EXPECT_FALSE(world.heard<proto::probes>(a.id));
+  world.run_to(from_ms(10));
+  const auto probes = world.heard<proto::probes>(a.id);
+  ASSERT_TRUE(probes);
+  ASSERT_EQ(probes->entries.size(), 1u);
+  EXPECT_EQ(probes->entries[0].sequence, 1u);
+  world.answer(a, probes->entries[0], proto::probe_done);
+  const auto done = world.completion(a.id);
+  ASSERT_TRUE(done);
+  EXPECT_EQ(done->code, 0);
+  EXPECT_EQ(done->kind, proto::kind_parked);
+  EXPECT_EQ(done->confirmed, 1);
+  EXPECT_EQ(done->backstop_queries, 1u);
+  EXPECT_EQ(done->wait_ns, from_ms(10).ns);
+}
+
+TEST_F(delegated_wait, ends_with_the_vendors_call_and_status_when_the_owner_says_failed) {
+  world.say(a.id, a.wait_for(s, 1));
+  world.run_to(from_ms(10));
+  const auto probes = world.heard<proto::probes>(a.id);
+  world.answer(a, probes->entries[0], proto::probe_failed, -719, "cuEventQuery");
+  const auto failed = world.completion(a.id);
+  ASSERT_TRUE(failed);
+  EXPECT_EQ(failed->code, number(errc::Backend));
+  EXPECT_EQ(failed->status, -719);
+  EXPECT_STREQ(failed->call, "cuEventQuery");
+  EXPECT_EQ(world.counts().failed, 1u);
+}
+
+TEST_F(delegated_wait, goes_on_when_the_owner_says_pending) {
+  world.say(a.id, a.wait_for(s, 1));
+  world.run_to(from_ms(10));
+  world.answer(a, world.heard<proto::probes>(a.id)->entries[0], proto::probe_pending);
+  EXPECT_FALSE(world.completion(a.id));
+  world.run_to(from_ms(20));
+  EXPECT_TRUE(world.heard<proto::probes>(a.id));
+}
+
+TEST_F(delegated_wait, asks_about_a_stream_once_at_a_time_and_silence_holds_up_nobody_else) {
+  const proto::opened t = *world.open(a);
+  world.say(a.id, a.wait_for(s, 1));
+  world.say(a.id, a.wait_for(s, 2));
+  world.say(a.id, a.wait_for(t, 1));
+  world.run_to(from_ms(10));
+  const auto probes = world.heard<proto::probes>(a.id);
+  ASSERT_TRUE(probes);
+  EXPECT_EQ(probes->entries.size(), 2u);  // one for each stream, in one message
+  EXPECT_FALSE(world.heard<proto::probes>(a.id));
+  world.run_to(from_ms(19));
+  for (const proto::probe_entry& p : probes->entries) {
+    if (p.stream == t.stream) world.answer(a, p, proto::probe_pending);
+  }
+  world.run_to(from_ms(20));
+  const auto later = world.heard<proto::probes>(a.id);
+  ASSERT_TRUE(later);
+  ASSERT_EQ(later->entries.size(), 1u);  // s was not answered, so only t is asked about
+  EXPECT_EQ(later->entries[0].stream, t.stream);
+  world.store(a, s, 2);
+  EXPECT_TRUE(world.completion(a.id));
+  EXPECT_TRUE(world.completion(a.id));
+}
+
+TEST_F(delegated_wait, asks_for_the_next_wait_of_the_stream_as_soon_as_one_is_answered) {
+  world.say(a.id, a.wait_for(s, 1));
+  world.say(a.id, a.wait_for(s, 2));
+  world.run_to(from_ms(10));
+  const auto first = world.heard<proto::probes>(a.id);
+  world.answer(a, first->entries[0], proto::probe_failed, 1, "x");
+  const auto second = world.heard<proto::probes>(a.id);
+  ASSERT_TRUE(second);
+  EXPECT_NE(second->entries[0].sequence, first->entries[0].sequence);
+  EXPECT_EQ(world.completion(a.id)->code, number(errc::Backend));
+  EXPECT_FALSE(world.completion(a.id));
+}
+
+TEST_F(delegated_wait, takes_done_for_every_wait_up_to_the_number) {
+  world.say(a.id, a.wait_for(s, 2));
+  world.run_to(from_ms(5));
+  world.say(a.id, a.wait_for(s, 1));
+  world.say(a.id, a.wait_for(s, 3));
+  world.run_to(from_ms(10));
+  world.answer(a, world.heard<proto::probes>(a.id)->entries[0], proto::probe_done);
+  EXPECT_EQ(world.completion(a.id)->confirmed, 1);
+  EXPECT_EQ(world.completion(a.id)->confirmed, 1);
+  EXPECT_FALSE(world.completion(a.id));
+}
+
+TEST_F(delegated_wait, ignores_answers_that_are_doubled_made_up_or_late) {
+  world.say(a.id, a.wait_for(s, 1));
+  world.run_to(from_ms(10));
+  proto::probe_entry p = world.heard<proto::probes>(a.id)->entries[0];
+  proto::probe_entry made_up = p;
+  made_up.probe_id += 1;
+  world.answer(a, made_up, proto::probe_done);
+  made_up = p;
+  made_up.sequence += 5;
+  world.answer(a, made_up, proto::probe_done);
+  EXPECT_FALSE(world.completion(a.id));
+  world.answer(a, p, proto::probe_pending);
+  world.answer(a, p, proto::probe_done);
+  EXPECT_FALSE(world.completion(a.id));
+}
+
+TEST_F(delegated_wait, passes_its_timeout_and_is_forgotten) {
+  proto::wait w = a.wait_for(s, 1);
+  w.timeout_ns = from_ms(4).ns;
+  world.say(a.id, w);
+  world.run_to(from_us(3'999));
+  EXPECT_FALSE(world.completion(a.id));
+  world.run_to(from_ms(4));
+  EXPECT_EQ(world.completion(a.id)->code, number(errc::TimedOut));
+  EXPECT_FALSE(world.heard<proto::probes>(a.id));
+  EXPECT_EQ(world.counts().timed_out, 1u);
+  EXPECT_EQ(world.waits.board().waits(), 0u);
+  world.say(a.id, w);  // the cookie is free again
+  EXPECT_EQ(world.refused(a.id), 0);
+}
+
+TEST_F(delegated_wait, counts_its_age_into_timeout_and_report_and_clamps_it) {
+  world.run_to(from_ms(20'000));
+  proto::wait w = a.wait_for(s, 1);
+  w.age_ns = from_ms(3).ns;
+  w.timeout_ns = from_ms(4).ns;
+  world.say(a.id, w);
+  world.run_to(from_ms(20'001));
+  EXPECT_EQ(world.completion(a.id)->code, number(errc::TimedOut));
+  w = a.wait_for(s, 1);
+  w.age_ns = UINT64_MAX;
+  world.say(a.id, w);
+  world.store(a, s, 1);
+  EXPECT_EQ(world.completion(a.id)->wait_ns, proto::age_ns_max);
+}
+
+TEST_F(delegated_wait, ends_cancelled_once_when_it_is_cancelled) {
+  const proto::wait w = a.wait_for(s, 1);
+  world.say(a.id, w);
+  world.say(a.id, proto::cancel{w.cookie});
+  world.say(a.id, proto::cancel{w.cookie});
+  world.say(a.id, proto::cancel{12345});
+  EXPECT_EQ(world.completion(a.id)->code, number(errc::Cancelled));
+  EXPECT_FALSE(world.completion(a.id));
+  EXPECT_EQ(world.counts().cancelled, 1u);
+  EXPECT_EQ(world.refused(a.id), 0);
+}
+
+TEST_F(delegated_wait, is_dropped_and_counted_when_its_owner_is_gone) {
+  auto other = world.connect("other");
+  const auto t = world.open(other);
+  world.say(a.id, a.wait_for(s, 1));
+  world.say(a.id, a.wait_for(s, 2));
+  world.say(other.id, other.wait_for(*t, 1));
+  world.log.clear();
+  world.decisions.disconnect(a.id);
+  world.settle();
+  EXPECT_EQ(world.counts().owner_gone, 2u);
+  EXPECT_EQ(world.counts().pending, 1u);
+  EXPECT_EQ(world.waits.board().waits(), 1u);
+  EXPECT_EQ(world.waits.board().take_left(), std::vector<session_id>{a.id});
+  EXPECT_FALSE(world.completion(a.id));
+  ASSERT_EQ(world.log.size(), 1u);
+  EXPECT_NE(world.log[0].find("'a'"), std::string::npos);
+  world.store(other, *t, 1);
+  EXPECT_TRUE(world.completion(other.id));
+}
+
+TEST_F(delegated_wait, counts_as_cancelled_when_its_owner_said_bye) {
+  world.say(a.id, a.wait_for(s, 1));
+  world.say(a.id, proto::bye{});
+  EXPECT_EQ(world.counts().cancelled, 1u);
+  EXPECT_EQ(world.counts().owner_gone, 0u);
+  EXPECT_EQ(world.closed, std::vector<session_id>{a.id});
+}
+
+TEST_F(delegated_wait, ends_with_shutting_down_when_gard_stops_and_none_is_taken_after) {
+  world.say(a.id, a.wait_for(s, 1));
+  world.say(a.id, a.wait_for(s, 2));
+  world.decisions.stop();
+  world.waits.shut_down();
+  world.settle();
+  EXPECT_EQ(world.completion(a.id)->code, number(errc::ShuttingDown));
+  EXPECT_EQ(world.completion(a.id)->code, number(errc::ShuttingDown));
+  world.say(a.id, a.wait_for(s, 3));
+  EXPECT_EQ(world.refused(a.id), number(errc::ShuttingDown));
+  world.decisions.say_bye();
+  world.settle();
+  EXPECT_EQ(world.heard<proto::bye>(a.id)->code, number(errc::ShuttingDown));
+  EXPECT_EQ(world.closed, std::vector<session_id>{a.id});
+}
+
+TEST_F(delegated_wait, is_refused_for_each_reason_in_the_documented_order) {
+  const auto refusal_of = [&](proto::wait w) {
+    world.say(a.id, w);
+    return world.refused(a.id);
+  };
+  const proto::wait pending = a.wait_for(s, 1);
+  EXPECT_EQ(refusal_of(pending), 0);
+  proto::wait w = pending;
+  EXPECT_EQ(refusal_of(w), number(errc::DuplicateCookie));
+  w.point_number = 3;
+  EXPECT_EQ(refusal_of(w), number(errc::UnknownPoint));
+  w.stream_generation += 1;
+  EXPECT_EQ(refusal_of(w), number(errc::UnknownStream));
+  w = a.wait_for(s, 0);
+  EXPECT_EQ(refusal_of(w), number(errc::TargetOutOfRange));
+  w = a.wait_for(s, 1);
+  w.plan_generation = 0;
+  EXPECT_EQ(refusal_of(w), number(errc::StalePlan));
+  EXPECT_EQ(world.counts().pending, 1u);
+}
+
+TEST(delegated_waits, are_limited_by_client_by_user_and_by_what_the_executor_can_run) {
+  node_options o = world_options({.waits_per_client = 2, .waits_per_user = 3});
+  o.waits_max = 4;
+  node_world world(o);
+  auto a = world.connect("a", 1);
+  auto b = world.connect("b", 1);
+  auto c = world.connect("c", 2);
+  const auto s = world.open(a);
+  const auto t = world.open(b);
+  const auto u = world.open(c);
+  const auto refusal_of = [&](node_world::client& who, const proto::opened& stream) {
+    world.say(who.id, who.wait_for(stream, 1));
+    return world.refused(who.id);
+  };
+  EXPECT_EQ(refusal_of(a, *s), 0);
+  EXPECT_EQ(refusal_of(a, *s), 0);
+  EXPECT_EQ(refusal_of(a, *s), number(errc::LimitWaits));
+  EXPECT_EQ(refusal_of(b, *t), 0);
+  EXPECT_EQ(refusal_of(b, *t), number(errc::LimitPerUser));
+  EXPECT_EQ(refusal_of(c, *u), 0);
+  EXPECT_EQ(refusal_of(c, *u), number(errc::LimitWaits));
+  world.store(a, *s, 1);
+  EXPECT_EQ(refusal_of(c, *u), 0);
+}
+
+// ---- estimates
+
+class predicted_wait : public testing::Test {
+ protected:
+  predicted_wait() {
+    EXPECT_TRUE(world.decisions
+                    .plan_set({}, *bands::parse("flag:park_us=100,backstop_us=10000+predict:"
+                                                "margin_us=150,min_sleep_us=20,"
+                                                "max_sleep_us=50000,window=8"))
+                    .has_value());
+    a = world.connect("a");
+    s = *world.open(a);
+  }
+  // One wait whose store comes `after` its start; where 0, it is left pending.
+  void wait_once(duration after) {
+    world.say(a.id, a.wait_for(s, ++target));
+    if (!after) return;
+    world.run_to(duration{world.clock.now().ns} + after);
+    world.store(a, s, target);
+  }
+  node_world world;
+  node_world::client a;
+  proto::opened s;
+  uint64_t target = 0;
+};
+
+TEST_F(predicted_wait, sleeps_by_the_least_of_its_streams_samples_less_the_margin) {
+  for (const uint64_t us : {1000, 900, 1100}) {
+    wait_once(from_us(us));
+    // The last one slept to 750 us and saw the rest pending.
+    EXPECT_EQ(world.completion(a.id)->kind, proto::kind_parked);
+  }
+  wait_once(from_us(1000));
+  const auto done = world.completion(a.id);
+  EXPECT_EQ(done->slept_ns, from_us(750).ns);
+}
+
+TEST_F(predicted_wait, is_late_when_the_first_look_after_the_sleep_finds_it_done) {
+  wait_once(from_us(1000));
+  ASSERT_TRUE(world.completion(a.id));
+  wait_once(from_us(300));
+  EXPECT_FALSE(world.completion(a.id));  // asleep until 850 us
+  world.run_to(duration{world.clock.now().ns} + from_us(550));
+  const auto late = world.completion(a.id);
+  ASSERT_TRUE(late);
+  EXPECT_EQ(late->kind, proto::kind_late);
+  const auto points = world.decisions.points(std::nullopt);
+  ASSERT_EQ(points.size(), 1u);
+  EXPECT_EQ(points[0].predicted_ns, from_us(425).ns);
+  EXPECT_EQ(points[0].kinds.late, 1u);
+}
+
+TEST_F(predicted_wait, is_cancelled_out_of_its_sleep) {
+  wait_once(from_ms(20));
+  ASSERT_TRUE(world.completion(a.id));
+  wait_once({});
+  world.say(a.id, proto::cancel{a.cookies});
+  EXPECT_EQ(world.completion(a.id)->code, number(errc::Cancelled));
+}
+
+TEST_F(predicted_wait, learns_from_the_outcomes_of_waits_that_the_owner_ran) {
+  proto::outcome_entry o{};
+  o.stream = s.stream;
+  o.stream_generation = s.stream_generation;
+  o.kind = proto::kind_parked;
+  o.sample = proto::sample_exact;
+  o.sample_ns = from_us(2000).ns;
+  world.say(a.id, proto::outcomes{{o}});
+  o = {};
+  o.stream = s.stream;
+  o.what = proto::outcome_early_word;
+  world.say(a.id, proto::outcomes{{o}});
+  o.what = proto::outcome_refused;
+  world.say(a.id, proto::outcomes{{o}});
+  EXPECT_EQ(world.counts().completed, 1u);
+  EXPECT_EQ(world.counts().early_word, 1u);
+  EXPECT_EQ(world.counts().refused, 1u);
+  wait_once(from_us(3000));
+  EXPECT_EQ(world.completion(a.id)->slept_ns, from_us(1850).ns);
+}
+
+TEST_F(predicted_wait, keeps_the_estimates_of_points_and_streams_apart) {
+  world.say(a.id, proto::point{1, "slow"});
+  proto::wait w = a.wait_for(s, ++target);
+  w.point_number = 1;
+  world.say(a.id, w);
+  world.run_to(from_ms(5));
+  world.store(a, s, target);
+  ASSERT_TRUE(world.completion(a.id));
+  wait_once(from_us(500));
+  EXPECT_EQ(world.completion(a.id)->slept_ns, 0u);
+}
+
+// ---- a word that is its own authority
+
+TEST(word_authority, runs_block_at_gard_until_the_word_says_done) {
+  node_world world;
+  ASSERT_TRUE(world.decisions.plan_set({}, *bands::parse("block")).has_value());
+  auto a = world.connect("a");
+  const auto s = world.open(a, proto::authority_word);
+  world.say(a.id, a.wait_for(*s, 1));
+  world.run_to(from_ms(500));
+  EXPECT_FALSE(world.completion(a.id));
+  EXPECT_FALSE(world.heard<proto::probes>(a.id));
+  world.store(a, *s, 1);
+  const auto done = world.completion(a.id);
+  EXPECT_EQ(done->kind, proto::kind_blocked);
+  EXPECT_EQ(done->confirmed, 1);
+}
+
+TEST(word_authority, looks_at_a_polled_word_in_each_turn) {
+  node_world world;
+  ASSERT_TRUE(world.decisions.plan_set({}, *bands::parse("poll")).has_value());
+  world.polls_are_running();
+  auto a = world.connect("a");
+  const auto s = world.open(a, proto::authority_word);
+  proto::wait w = a.wait_for(*s, 1);
+  world.say(a.id, w);
+  EXPECT_TRUE(world.host.has_ready());
+  EXPECT_FALSE(world.completion(a.id));
+  world.store(a, *s, 1);
+  world.settle();
+  EXPECT_EQ(world.completion(a.id)->kind, proto::kind_parked);
+  w = a.wait_for(*s, 2);
+  world.say(a.id, w);
+  world.say(a.id, proto::cancel{w.cookie});
+  world.settle();
+  EXPECT_EQ(world.completion(a.id)->code, number(errc::Cancelled));
+}
+
+TEST(word_authority, never_asks_the_owner) {
+  node_world world;
+  auto a = world.connect("a");
+  const auto s = world.open(a, proto::authority_word);
+  proto::wait w = a.wait_for(*s, 1);
+  w.timeout_ns = from_ms(100).ns;
+  world.say(a.id, w);
+  world.run_to(from_ms(100));
+  EXPECT_FALSE(world.heard<proto::probes>(a.id));
+  EXPECT_EQ(world.completion(a.id)->code, number(errc::TimedOut));
+}
+
+}  // namespace
+}  // namespace gar::test
