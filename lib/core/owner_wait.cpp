@@ -58,6 +58,10 @@ void owner_wait::lost() {
   if (now_ == state::at_gard) leave(reason::lost);
 }
 
+void owner_wait::word_seen() {
+  now_ = state::arrived;
+}
+
 owner_wait::step owner_wait::next(instant now) {
   switch (now_) {
     case state::ended:
@@ -73,9 +77,10 @@ owner_wait::step owner_wait::next(instant now) {
     case state::at_gard:
       break;
   }
-  if (now >= asked_.deadline) return ask(asking::deadline);
+  const instant last = asked_.deadline + deadline_grace;
+  if (now >= last) return ask(asking::deadline);
   if (now >= silent_at_) return ask(asking::silence);
-  return {todo::sleep, std::min(silent_at_, asked_.deadline)};
+  return {todo::sleep, std::min(silent_at_, last)};
 }
 
 void owner_wait::answered(const result<bool>& authority, instant now) {

@@ -40,6 +40,9 @@ constexpr duration owner_backstop_of(const plan& how) {
 
 class owner_wait {
  public:
+  // gard has the same deadline. Its own answer is worth this little time: it counts what it ends.
+  static constexpr duration deadline_grace = from_ms(2);
+
   struct request {
     plan how;
     instant start;
@@ -87,6 +90,8 @@ class owner_wait {
   void completed(const proto::completion_entry& entry);
   void refused(errc code);
   void lost();
+  // The word was there before the wait could be registered: it never is.
+  void word_seen();
 
   step next(instant now);
   void answered(const result<bool>& authority, instant now);

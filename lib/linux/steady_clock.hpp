@@ -6,6 +6,7 @@
 // Threads: any. Blocking: no (the vDSO answers). Allocation: no.
 #pragma once
 
+#include <pthread.h>
 #include <time.h>
 
 #include "lib/core/time.hpp"
@@ -19,6 +20,12 @@ class steady_clock {
 
   // CPU time that the calling thread has used: what a wait costs, where getrusage lags.
   static duration thread_cpu_time() { return {read(CLOCK_THREAD_CPUTIME_ID).ns}; }
+  // The same for another thread of the process, which must not have been joined.
+  static duration cpu_time_of(pthread_t thread) {
+    clockid_t id{};
+    if (::pthread_getcpuclockid(thread, &id) != 0) return {};
+    return {read(id).ns};
+  }
 
  private:
   static instant read(clockid_t id) {

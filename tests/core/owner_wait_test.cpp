@@ -149,10 +149,10 @@ TEST(owner_wait, gards_word_for_a_failure_is_asked_for_at_the_device) {
 
 TEST(owner_wait, the_deadline_asks_once_and_then_is_TimedOut) {
   owner_wait w = started({5'000'000});
-  EXPECT_EQ(w.next(ms1).until, instant{5'000'000});
-  ASSERT_EQ(w.next({5'000'000}).what, todo::ask);
-  w.answered(false, {5'000'000});
-  ASSERT_EQ(w.next({5'000'000}).what, todo::end);
+  EXPECT_EQ(w.next(ms1).until, instant{7'000'000});  // gard's own answer comes first
+  ASSERT_EQ(w.next({7'000'000}).what, todo::ask);
+  w.answered(false, {7'000'000});
+  ASSERT_EQ(w.next({7'000'000}).what, todo::end);
   EXPECT_EQ(w.ending().failure->code(), errc::TimedOut);
   EXPECT_EQ(w.ending().failure->arguments().at(0), "5000000");
   EXPECT_TRUE(w.ending().cancel_at_gard);
@@ -160,11 +160,20 @@ TEST(owner_wait, the_deadline_asks_once_and_then_is_TimedOut) {
 
 TEST(owner_wait, done_at_the_deadline_is_done) {
   owner_wait w = started({5'000'000});
-  ASSERT_EQ(w.next({5'000'000}).what, todo::ask);
-  w.answered(true, {5'000'000});
-  ASSERT_EQ(w.next({5'000'000}).what, todo::end);
+  ASSERT_EQ(w.next({7'000'000}).what, todo::ask);
+  w.answered(true, {7'000'000});
+  ASSERT_EQ(w.next({7'000'000}).what, todo::end);
   EXPECT_FALSE(w.ending().failure);
   EXPECT_TRUE(w.ending().cancel_at_gard);
+}
+
+TEST(owner_wait, a_word_that_was_there_before_is_early_when_the_work_is_not_done) {
+  owner_wait w = started();
+  w.word_seen();
+  ASSERT_EQ(w.next(ms1).what, todo::ask);
+  w.answered(false, ms1);
+  EXPECT_TRUE(w.early());
+  EXPECT_EQ(w.next(ms1).what, todo::sleep);
 }
 
 TEST(owner_wait, an_early_word_still_times_out) {

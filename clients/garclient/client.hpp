@@ -1,0 +1,191 @@
+// Client: one program's side of gard, or all of it where there is none.
+//
+//   connect -> with a gard (a live link) <-> in-process (no link, or a lost one) -> closed
+//
+// Streams, plans, estimates, counters and the queue of asynchronous completions belong to it; the
+// waits themselves are in client_wait.cpp (on the waiting thread) and client_async.cpp (on the
+// service thread).
+//
+// Invariants: the loss of a gard ends no wait: each goes on in-process on the page its number was
+// stored in. A stream is known to at most one live link. Driver calls are made on the caller's
+// thread or the service thread, never from an exit handler.
+// Threads: any, except close (one, the last). Blocking: as each call says in gar.h.
+// Lock order: none of these locks is held while another is taken.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "clients/garclient/async_wait.hpp"
+#include "clients/garclient/attachment.hpp"
+#include "clients/garclient/completion_queue.hpp"
+#include "clients/garclient/device_mapping.hpp"
+#include "clients/garclient/gar.h"
+#include "clients/garclient/link.hpp"
+#include "clients/garclient/service_thread.hpp"
+#include "clients/garclient/stream.hpp"
+#include "clients/garclient/wait_order.hpp"
+#include "clients/garclient/word_page.hpp"
+#include "lib/core/estimates.hpp"
+#include "lib/core/plan_cache.hpp"
+#include "lib/core/point_numbers.hpp"
+#include "lib/linux/steady_clock.hpp"
+
+namespace gar::owner {
+
+class client {
+ public:
+  struct options {
+    std::string name;
+    std::optional<std::string> socket_path;
+    std::optional<std::string> plan_text;  // $GAR_PLAN
+    bool in_process = false;
+    bool need_daemon = false;
+  };
+  static constexpr size_t streams_max = 8192;
+
+  static result<std::unique_ptr<client>> connect(const options& o);
+  ~client();
+
+  bool with_gard() const;
+  void publish_rows(uint32_t rows) { rows_.store(rows, std::memory_order_relaxed); }
+  uint32_t rows() const { return rows_.load(std::memory_order_relaxed); }
+  gar_counters counters() const;
+  // The process that opened it.
+  int pid() const { return pid_; }
+  // In a forked child: closes what would keep the parent's connection open. Nothing else is safe.
+  void abandon();
+
+  // ---- Streams (client_streams.cpp).
+  result<std::shared_ptr<stream>> open_stream(std::optional<device_stream> device,
+                                              const std::string& name);
+  result<void> close_stream(const std::shared_ptr<stream>& s);
+  result<uint64_t> record(stream& s);
+
+  // ---- Waits.
+  wait_end wait(const wait_order& order);
+  result<uint64_t> wait_async(const wait_order& order, void* user_data);
+  result<void> cancel(uint64_t ticket);
+  completion_queue& completions() { return completions_; }
+
+  // Ends everything; the client is not used afterwards.
+  void close();
+
+ private:
+  struct joining {
+    handshake hands;
+    instant deadline;
+  };
+  struct tally {
+    std::atomic<uint64_t> waits{0};
+    std::atomic<uint64_t> delegated{0};
+    std::atomic<uint64_t> in_process{0};
+    std::atomic<uint64_t> limit_refused{0};
+    std::atomic<uint64_t> early_words{0};
+    std::atomic<uint64_t> owner_backstops{0};
+    std::atomic<uint64_t> reconnects{0};
+    std::atomic<uint64_t> pages_leaked{0};
+  };
+
+  client(const bands& plan, std::unique_ptr<attachment> to);
+
+  // ---- The link (client_link.cpp).
+  std::shared_ptr<link> live_link() const;
+  // Tries to get a gard where there is none, waiting for the handshake for `patience`.
+  void want_link(duration patience);
+  void take_link(handshake::joined joined);
+  bool serve();
+  bool serve_link();
+  bool serve_joining();
+  instant due() const;
+  std::vector<int> watched() const;
+  void answer_probes(link& from, const std::vector<proto::probe_entry>& probes);
+  result<void> publish(const std::vector<proto::plan_scope>& plans);
+  void lose_link(const std::shared_ptr<link>& lost);
+
+  // ---- Streams (client_streams.cpp).
+  result<binding> bind_at_gard(const std::shared_ptr<link>& via, const stream& s,
+                               const proto::opened& o);
+  result<binding> bind_own(const stream& s);
+  result<std::optional<binding>> open_at_gard(const std::shared_ptr<stream>& s);
+  void reopen(const std::shared_ptr<stream>& s, const std::shared_ptr<link>& at);
+  void finish_reopening(const std::shared_ptr<stream>& s, const std::shared_ptr<link>& at,
+                        const proto::opened& o);
+  void let_go_settled(const std::shared_ptr<stream>& s);
+  void let_go(const std::shared_ptr<const binding>& b, uint64_t last);
+  void leak(const std::shared_ptr<const binding>& b);
+
+  // ---- Waits, both ways (client_wait.cpp).
+  plan_cache::choice choose(const wait_order& order) const;
+  // The link that a wait of this kind is delegated to; null: it is run here.
+  std::shared_ptr<link> delegate_to(const wait_order& order, const plan& how,
+                                    const binding& where) const;
+  bool gard_would_run(const wait_order& order, const plan& how) const;
+  proto::wait wait_message(const wait_order& order, const plan_cache::choice& c,
+                           const binding& where) const;
+  void take_over(wait_end& end, const owner_wait& w) const;
+  duration sleep_for(const wait_order& order, const plan& how);
+  // Counts, feeds the estimates and tells gard.
+  void account(const wait_order& order, const plan& how, const wait_end& end);
+  void add_outcome(const wait_order& order, const wait_end& end, uint8_t what);
+  uint64_t estimate_key(const wait_order& order);  // estimates_lock_ held
+
+  wait_end run_inline(const wait_order& order, const plan& how, const binding& where);
+  bool run_delegated(const wait_order& order, const plan_cache::choice& c,
+                     const std::shared_ptr<const binding>& where, link& via, wait_end& end,
+                     std::optional<owner_wait::reason>& left);
+
+  // ---- Asynchronous waits, all on the service thread (client_async.cpp).
+  reactor::task<> run_async(async_wait& w);
+  reactor::task<wait_end> wait_as_task(async_wait& w);
+  reactor::task<result<wait_report>> run_as_task(async_wait& w, plan how,
+                                                 std::shared_ptr<const binding> where);
+  reactor::task<std::optional<owner_wait::reason>> delegate_as_task(
+      async_wait& w, plan_cache::choice c, std::shared_ptr<const binding> where,
+      std::shared_ptr<link> via, wait_end& end);
+  void end_async_of(const stream& s);
+  bool has_async_of(const stream& s) const;
+  void end_all_async();
+
+  const int pid_;
+  const std::unique_ptr<attachment> attachment_;  // null: never connects
+  std::atomic<int> socket_number_{-1};            // of the live link, for abandon()
+  std::atomic<uint32_t> rows_{0};
+  tally tally_;
+
+  mutable std::mutex plans_lock_;
+  plan_cache plans_;
+
+  std::mutex estimates_lock_;
+  estimates estimates_;
+  point_numbers points_;
+
+  mutable std::mutex link_lock_;
+  std::condition_variable joined_;
+  std::shared_ptr<link> link_;
+  bool joining_now_ = false;
+
+  mutable std::mutex streams_lock_;
+  uint64_t next_stream_id_ = 1;
+  std::map<uint64_t, std::shared_ptr<stream>> streams_;
+  own_pages own_pages_;
+  std::shared_ptr<device_mappings> mappings_ = std::make_shared<device_mappings>();
+
+  completion_queue completions_;
+
+  // The service thread's own.
+  std::optional<joining> joining_;
+  std::map<uint64_t, std::unique_ptr<async_wait>> async_;
+
+  service_thread service_;  // last: it uses all of the above
+};
+
+}  // namespace gar::owner

@@ -1,0 +1,157 @@
+// The client's link: getting it, serving it, losing it.
+#include <chrono>
+#include <utility>
+
+#include "clients/garclient/client.hpp"
+
+namespace gar::owner {
+
+std::shared_ptr<link> client::live_link() const {
+  std::lock_guard lock(link_lock_);
+  return link_ && link_->alive() ? link_ : nullptr;
+}
+
+void client::want_link(duration patience) {
+  if (!attachment_ || live_link()) return;
+  std::unique_lock lock(link_lock_);
+  if (!joining_now_) {
+    lock.unlock();
+    const instant now = steady_clock().now();
+    std::optional<handshake> hands = attachment_->begin(now);
+    if (!hands || !service_.start()) return;
+    const auto begun = std::make_shared<joining>(
+        joining{std::move(*hands), now + duration{proto::handshake_ns_max}});
+    lock.lock();
+    if (joining_now_) return;
+    joining_now_ = true;
+    lock.unlock();
+    service_.post([this, begun] { joining_.emplace(std::move(*begun)); });
+    lock.lock();
+  }
+  if (!patience) return;
+  joined_.wait_for(lock, std::chrono::nanoseconds(patience.ns), [this] { return !joining_now_; });
+}
+
+void client::take_link(handshake::joined joined) {
+  {
+    std::lock_guard lock(plans_lock_);
+    plans_.start_over();
+  }
+  if (!publish(joined.plans)) {
+    joined.with->lose();
+    return;
+  }
+  if (attachment_) attachment_->succeeded();
+  socket_number_.store(joined.with->fd());
+  {
+    std::lock_guard lock(link_lock_);
+    link_ = joined.with;
+  }
+  std::map<uint64_t, std::shared_ptr<stream>> streams;
+  {
+    std::lock_guard lock(streams_lock_);
+    streams = streams_;
+  }
+  for (const auto& [id, s] : streams) reopen(s, joined.with);
+}
+
+bool client::serve() {
+  const bool joined = serve_joining();
+  return serve_link() || joined;
+}
+
+bool client::serve_joining() {
+  if (!joining_) return false;
+  if (service_.was_ready(joining_->hands.fd())) {
+    const result<bool> complete = joining_->hands.receive();
+    if (complete && *complete) {
+      ++tally_.reconnects;
+      take_link(joining_->hands.finish());
+    } else if (complete) {
+      return false;
+    }
+  } else if (steady_clock().now() < joining_->deadline) {
+    return false;
+  }
+  joining_.reset();
+  std::lock_guard lock(link_lock_);
+  joining_now_ = false;
+  joined_.notify_all();
+  return true;
+}
+
+bool client::serve_link() {
+  const std::shared_ptr<link> at = live_link();
+  if (!at) return false;
+  const instant now = steady_clock().now();
+  at->send_outcomes(now, false);
+  if (!service_.was_ready(at->fd())) return false;
+  const result<link::frames> got = at->receive();
+  if (!got || !publish(got->plans)) {
+    lose_link(at);
+    return true;
+  }
+  answer_probes(*at, got->probes);
+  return true;
+}
+
+instant client::due() const {
+  const std::shared_ptr<link> at = live_link();
+  const instant outcomes = at ? at->outcomes_due() : instant::never();
+  return std::min(outcomes, joining_ ? joining_->deadline : instant::never());
+}
+
+std::vector<int> client::watched() const {
+  std::vector<int> fds;
+  if (const std::shared_ptr<link> at = live_link()) fds.push_back(at->fd());
+  if (joining_) fds.push_back(joining_->hands.fd());
+  return fds;
+}
+
+void client::answer_probes(link& from, const std::vector<proto::probe_entry>& probes) {
+  if (probes.empty()) return;
+  std::vector<proto::status_entry> statuses;
+  std::vector<proto::status_entry> pending;
+  for (const proto::probe_entry& p : probes) {
+    const std::shared_ptr<stream> s = from.find(p.stream, p.stream_generation);
+    if (!s) continue;  // closed meanwhile
+    proto::status_entry status{};
+    status.probe_id = p.probe_id;
+    status.sequence = p.sequence;
+    status.stream = p.stream;
+    status.stream_generation = p.stream_generation;
+    const result<bool> done = s->query(p.sequence);
+    if (!done) {
+      status.state = proto::probe_failed;
+      status.status = done.error().os_number();
+      proto::set_call(status.call, done.error().arguments().at(0));
+    } else {
+      status.state = *done ? proto::probe_done : proto::probe_pending;
+      if (!*done) pending.push_back(status);
+    }
+    statuses.push_back(status);
+  }
+  from.answer(statuses);
+  // gard asks, so it lives; what it was told is done it must end itself, or the owner will.
+  from.heard_about(pending, steady_clock().now());
+}
+
+result<void> client::publish(const std::vector<proto::plan_scope>& plans) {
+  std::lock_guard lock(plans_lock_);
+  for (const proto::plan_scope& p : plans) {
+    const result<bool> taken = plans_.publish(p);
+    if (!taken) return taken.error();
+  }
+  return {};
+}
+
+void client::lose_link(const std::shared_ptr<link>& lost) {
+  {
+    std::lock_guard lock(link_lock_);
+    if (link_ == lost) link_.reset();
+  }
+  socket_number_.store(-1);
+  lost->lose();
+}
+
+}  // namespace gar::owner

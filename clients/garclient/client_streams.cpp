@@ -1,0 +1,207 @@
+// The client's streams: opening, opening again on another gard, recording, closing.
+#include <chrono>
+#include <utility>
+
+#include "clients/garclient/client.hpp"
+
+namespace gar::owner {
+namespace {
+
+constexpr duration open_patience = from_ms(1000);
+constexpr duration link_patience = from_ms(50);
+
+// An open request that a caller waits for, for a while.
+struct opening {
+  std::mutex mutex;
+  std::condition_variable answered;
+  std::optional<link::opened_answer> answer;
+  bool abandoned = false;
+};
+
+}  // namespace
+
+result<std::shared_ptr<stream>> client::open_stream(std::optional<device_stream> device,
+                                                    const std::string& name) {
+  uint64_t id = 0;
+  {
+    std::lock_guard lock(streams_lock_);
+    if (streams_.size() == streams_max) {
+      return error(errc::LimitStreams, {std::to_string(streams_max)});
+    }
+    id = next_stream_id_++;
+  }
+  want_link(link_patience);
+  auto s = std::make_shared<stream>(id, std::move(device), name);
+  result<std::optional<binding>> at = open_at_gard(s);
+  if (!at) return at.error();
+  if (!*at) {
+    result<binding> own = bind_own(*s);
+    if (!own) return own.error();
+    *at = std::move(*own);
+  }
+  const std::shared_ptr<link> via = (*at)->via;
+  const uint32_t stream_id = (*at)->stream_id;
+  const uint32_t generation = (*at)->stream_generation;
+  s->attach(std::move(**at));
+  if (via) via->know(stream_id, generation, s);
+  {
+    std::lock_guard lock(streams_lock_);
+    streams_.emplace(id, s);
+  }
+  // A gard that came meanwhile has not heard of it.
+  const std::shared_ptr<link> now_at = live_link();
+  if (now_at && now_at != via && !via) reopen(s, now_at);
+  return s;
+}
+
+result<std::optional<binding>> client::open_at_gard(const std::shared_ptr<stream>& s) {
+  const std::shared_ptr<link> via = live_link();
+  if (!via || via->silent() || !service_.start()) return std::optional<binding>();
+  const auto o = std::make_shared<opening>();
+  via->open(0, s->word_is_authority(), s->name(), [o, via](link::opened_answer a) {
+    std::lock_guard lock(o->mutex);
+    if (o->abandoned) {
+      if (a) via->close(a->stream, a->stream_generation, a->base);
+      return;
+    }
+    o->answer = std::move(a);
+    o->answered.notify_one();
+  });
+  std::unique_lock lock(o->mutex);
+  o->abandoned = !o->answered.wait_for(lock, std::chrono::nanoseconds(open_patience.ns),
+                                       [&] { return o->answer.has_value(); });
+  // Refused for a limit, or lost: the stream works in-process.
+  if (o->abandoned || !*o->answer) return std::optional<binding>();
+  const proto::opened opened = **o->answer;
+  lock.unlock();
+  result<binding> bound = bind_at_gard(via, *s, opened);
+  if (bound) return std::optional<binding>(std::move(*bound));
+  via->close(opened.stream, opened.stream_generation, opened.base);
+  if (bound.error().code() == errc::MalformedMessage) return std::optional<binding>();
+  return bound.error();
+}
+
+result<binding> client::bind_at_gard(const std::shared_ptr<link>& via, const stream& s,
+                                     const proto::opened& o) {
+  result<link::place> place = via->place_of(o);
+  if (!place) return place.error();
+  binding b;
+  b.page = place->page;
+  b.word_index = place->word_index;
+  b.base = o.base;
+  b.via = via;
+  b.stream_id = o.stream;
+  b.stream_generation = o.stream_generation;
+  if (!s.device()) return b;
+  result<device_mappings::share> mapped =
+      mappings_->get(*s.device(), b.page, b.page->host(), b.page->bytes());
+  if (!mapped) return mapped.error();
+  b.mapped = std::move(*mapped);
+  result<device_mappings::share> bell =
+      mappings_->get(*s.device(), via, via->bell().data(), via->bell().bytes());
+  if (!bell) return bell.error();
+  b.bell_mapped = std::move(*bell);
+  return b;
+}
+
+result<binding> client::bind_own(const stream& s) {
+  result<own_pages::place> place = own_pages_.take();
+  if (!place) return place.error();
+  binding b;
+  b.page = place->page;
+  b.word_index = place->word_index;
+  b.base = place->base;
+  b.own = *place;
+  if (!s.device()) return b;
+  result<device_mappings::share> mapped =
+      mappings_->get(*s.device(), b.page, b.page->host(), b.page->bytes());
+  if (!mapped) {
+    own_pages_.give_back(*place, place->base);
+    return mapped.error();
+  }
+  b.mapped = std::move(*mapped);
+  return b;
+}
+
+void client::reopen(const std::shared_ptr<stream>& s, const std::shared_ptr<link>& at) {
+  const std::weak_ptr<stream> weak = s;
+  at->open(s->last(), s->word_is_authority(), s->name(),
+           [this, weak, at](const link::opened_answer& a) {
+             if (!a) return;  // it stays where it is, and works in-process
+             const std::shared_ptr<stream> open = weak.lock();
+             if (open) {
+               finish_reopening(open, at, *a);
+             } else {
+               at->close(a->stream, a->stream_generation, a->base);
+             }
+           });
+}
+
+void client::finish_reopening(const std::shared_ptr<stream>& s, const std::shared_ptr<link>& at,
+                              const proto::opened& o) {
+  bool open = false;
+  {
+    std::lock_guard lock(streams_lock_);
+    open = streams_.contains(s->id());
+  }
+  if (open) {
+    result<binding> bound = bind_at_gard(at, *s, o);
+    if (bound) {
+      s->attach(std::move(*bound), false);
+      at->know(o.stream, o.stream_generation, s);
+      return;
+    }
+  }
+  at->close(o.stream, o.stream_generation, o.base);
+}
+
+result<uint64_t> client::record(stream& s) {
+  const std::shared_ptr<const binding> at = s.current();
+  if (!at->via || !at->via->alive()) want_link({});
+  return s.record();
+}
+
+void client::let_go_settled(const std::shared_ptr<stream>& s) {
+  if (!s->has_settled() || !service_.running()) return;
+  service_.post([this, s] {
+    for (const auto& b : s->take_settled()) let_go(b, s->last());
+  });
+}
+
+void client::let_go(const std::shared_ptr<const binding>& b, uint64_t last) {
+  if (b->own) own_pages_.give_back(*b->own, last);
+  if (b->via) b->via->close(b->stream_id, b->stream_generation, last);
+}
+
+void client::leak(const std::shared_ptr<const binding>& b) {
+  new std::shared_ptr<const binding>(b);  // on purpose without an owner
+  if (word_page::leak(b->page)) ++tally_.pages_leaked;
+}
+
+result<void> client::close_stream(const std::shared_ptr<stream>& s) {
+  {
+    std::lock_guard lock(streams_lock_);
+    streams_.erase(s->id());
+  }
+  if (service_.running()) {
+    // Afterwards the service thread asks this stream nothing any more.
+    service_.run_there([this, &s] {
+      for (const auto& b : s->bindings()) {
+        if (b->via) b->via->unknow(b->stream_id, b->stream_generation);
+      }
+      end_async_of(*s);
+    });
+    for (bool left = true; left;) {
+      service_.run_there([this, &s, &left] { left = has_async_of(*s); });
+    }
+  }
+  const result<void> settled = s->settle();
+  const uint64_t last = s->last();
+  const auto bindings = s->let_go();
+  for (const auto& b : bindings) settled ? let_go(b, last) : leak(b);
+  if (settled) return {};
+  return error(errc::SettleFailed, {std::to_string(bindings.size()), settled.error().text()},
+               settled.error().os_number());
+}
+
+}  // namespace gar::owner

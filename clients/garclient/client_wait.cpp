@@ -1,0 +1,219 @@
+// One wait on the thread that waits: inline, or delegated to gard and finished here.
+#include <algorithm>
+#include <utility>
+
+#include "clients/garclient/client.hpp"
+#include "clients/garclient/inline_port.hpp"
+#include "lib/core/inline_host.hpp"
+#include "lib/linux/futex.hpp"
+
+namespace gar::owner {
+namespace {
+
+// A plan that changes faster than it can be picked is run here.
+constexpr int picks_max = 4;
+
+constexpr uint64_t key_of_stream = uint64_t{1} << 32;
+
+}  // namespace
+
+wait_end client::wait(const wait_order& order) {
+  wait_end end;
+  plan_cache::choice c = choose(order);
+  std::optional<owner_wait::reason> left;
+  for (int picks = 0;; ++picks) {
+    const std::shared_ptr<const binding> where = order.of->binding_of(order.sequence);
+    const std::shared_ptr<link> via = delegate_to(order, c.how, *where);
+    if (via && picks < picks_max) {
+      left.reset();
+      if (run_delegated(order, c, where, *via, end, left)) break;
+      if (left == owner_wait::reason::stale) {
+        c = choose(order);
+        continue;
+      }
+      if (left == owner_wait::reason::limit) {
+        ++tally_.limit_refused;
+        add_outcome(order, end, proto::outcome_refused);
+      }
+    }
+    end = run_inline(order, c.how, *where);
+    break;
+  }
+  account(order, c.how, end);
+  let_go_settled(order.of);
+  return end;
+}
+
+plan_cache::choice client::choose(const wait_order& order) const {
+  std::lock_guard lock(plans_lock_);
+  return plans_.select(order.point, order.rows);
+}
+
+bool client::gard_would_run(const wait_order& order, const plan& how) const {
+  if (order.run_inline) return false;
+  return how.park == park_kind::flag || order.of->word_is_authority();
+}
+
+std::shared_ptr<link> client::delegate_to(const wait_order& order, const plan& how,
+                                          const binding& where) const {
+  if (!gard_would_run(order, how) || !where.via) return nullptr;
+  if (!where.via->alive() || where.via->silent()) return nullptr;
+  return where.via;
+}
+
+wait_end client::run_inline(const wait_order& order, const plan& how, const binding& where) {
+  thread_local inline_host host;
+  inline_port port(*order.of, where, how, order.sequence, order.deadline);
+  steady_clock clock;
+  exact_timer timer;
+  const wait_request request{how, sleep_for(order, how), order.sequence, order.start,
+                             order.deadline};
+  wait_end end;
+  end.ended = gard_would_run(order, how) ? wait_end::by::no_gard : wait_end::by::owner;
+  result<wait_report> report = host.run(run_wait(host, request, port, clock, timer), "gar_wait");
+  if (report) {
+    end.report = *report;
+  } else {
+    end.failure = report.error();
+    end.report.wait = clock.now() - order.start;
+  }
+  return end;
+}
+
+proto::wait client::wait_message(const wait_order& order, const plan_cache::choice& c,
+                                 const binding& where) const {
+  const instant now = steady_clock().now();
+  proto::wait m;
+  m.target = order.sequence;
+  m.age_ns = (now - order.start).ns;
+  if (order.deadline != instant::never()) {
+    // 0 on the wire means none; a deadline that is no later than the start is still one.
+    m.timeout_ns = std::max<uint64_t>((order.deadline - order.start).ns, 1);
+  }
+  m.plan_generation = c.generation;
+  m.stream = where.stream_id;
+  m.stream_generation = where.stream_generation;
+  m.rows = order.rows;
+  return m;
+}
+
+// true: the wait has ended. false: it goes on without gard, or `left` says how.
+bool client::run_delegated(const wait_order& order, const plan_cache::choice& c,
+                           const std::shared_ptr<const binding>& where, link& via, wait_end& end,
+                           std::optional<owner_wait::reason>& left) {
+  steady_clock clock;
+  const result<bool> first = order.of->query(order.sequence);
+  if (!first || *first) {
+    end.ended = wait_end::by::owner;
+    end.report.kind = wait_kind::immediate;
+    end.report.wait = clock.now() - order.start;
+    end.report.sample = sample::exact(end.report.wait);
+    if (!first) end.failure = first.error();
+    return true;
+  }
+  owner_wait w({c.how, order.start, order.deadline}, clock.now());
+  mailbox box;
+  if (reached(proto::load_word(where->word()), order.sequence)) {
+    w.word_seen();
+  } else if (!via.register_wait(box, wait_message(order, c, *where), order.point)) {
+    return false;
+  }
+  for (;;) {
+    const uint32_t seen = box.signal_now();
+    via.collect(box, w, order.of->is_confirmed(order.sequence));
+    const owner_wait::step step = w.next(clock.now());
+    if (step.what == owner_wait::todo::sleep) {
+      futex_wait(box.signal, seen, step.until);
+    } else if (step.what == owner_wait::todo::ask) {
+      const result<bool> done = order.of->query(order.sequence);
+      w.answered(done, clock.now());
+    } else {
+      break;
+    }
+  }
+  const bool ended = w.next(clock.now()).what == owner_wait::todo::end;
+  via.forget(box, ended && w.ending().cancel_at_gard);
+  if (!ended) {
+    left = w.leaving();
+    return false;
+  }
+  take_over(end, w);
+  end.report.wait = clock.now() - order.start;
+  if (end.ended == wait_end::by::backstop) via.found_silent();
+  return true;
+}
+
+void client::take_over(wait_end& end, const owner_wait& w) const {
+  const owner_wait::result_of_wait& r = w.ending();
+  end.ended = r.owner_backstop ? wait_end::by::backstop : wait_end::by::gard;
+  end.failure = r.failure;
+  end.report.kind = r.kind;
+  end.report.slept = r.slept;
+  end.report.parks = r.parks;
+  end.report.backstop_queries = r.backstop_queries;
+  end.report.early_words = r.early_words;
+}
+
+uint64_t client::estimate_key(const wait_order& order) {
+  if (order.point.empty()) return key_of_stream + order.of->id();
+  const point_numbers::answer known = points_.number_of(order.point);
+  if (known.fresh) estimates_.erase(known.number);
+  return known.number;
+}
+
+duration client::sleep_for(const wait_order& order, const plan& how) {
+  if (!how.predict) return {};
+  std::lock_guard lock(estimates_lock_);
+  return estimates_.sleep_for(estimate_key(order), how);
+}
+
+void client::account(const wait_order& order, const plan& how, const wait_end& end) {
+  ++tally_.waits;
+  const bool by_gard = end.ended == wait_end::by::gard;
+  const bool without = end.ended == wait_end::by::no_gard || end.ended == wait_end::by::backstop;
+  if (by_gard) ++tally_.delegated;
+  if (without) ++tally_.in_process;
+  if (end.ended == wait_end::by::backstop) ++tally_.owner_backstops;
+  tally_.early_words += end.report.early_words;
+
+  sample seen = end.report.sample;
+  if (by_gard && !end.failure) {
+    // What gard learned from this wait is learned here too, for the day it is gone.
+    seen = end.report.kind == wait_kind::late ? sample::late(end.report.wait)
+                                              : sample::exact(end.report.wait);
+  }
+  if (!end.failure && seen.what != sample::kind::none) {
+    std::lock_guard lock(estimates_lock_);
+    estimates_.record(estimate_key(order), seen, how);
+  }
+  for (uint32_t i = 0; i < end.report.early_words; ++i) {
+    add_outcome(order, end, proto::outcome_early_word);
+  }
+  // gard knows how the others ended: it ended them, or was told to cancel them.
+  if (end.ended == wait_end::by::owner || end.ended == wait_end::by::no_gard) {
+    add_outcome(order, end, proto::outcome_wait);
+  }
+}
+
+void client::add_outcome(const wait_order& order, const wait_end& end, uint8_t what) {
+  const std::shared_ptr<const binding> at = order.of->current();
+  if (!at->via || !at->via->alive()) return;
+  proto::outcome_entry e{};
+  e.stream = at->stream_id;
+  e.stream_generation = at->stream_generation;
+  e.rows = order.rows;
+  e.what = what;
+  if (what == proto::outcome_wait) {
+    e.wait_ns = end.report.wait.ns;
+    e.slept_ns = end.report.slept.ns;
+    e.sample_ns = end.report.sample.value.ns;
+    e.parks = end.report.parks;
+    e.backstop_queries = end.report.backstop_queries;
+    e.code = end.failure ? end.failure->number() : 0;
+    e.kind = static_cast<uint8_t>(end.report.kind);
+    e.sample = static_cast<uint8_t>(end.report.sample.what);
+  }
+  service_.need_by(at->via->add_outcome(e, order.point, steady_clock().now()));
+}
+
+}  // namespace gar::owner

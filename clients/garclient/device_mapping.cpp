@@ -1,0 +1,50 @@
+#include "clients/garclient/device_mapping.hpp"
+
+#include <algorithm>
+
+namespace gar::owner {
+
+result<device_mappings::share> device_mappings::get(const device_stream& device,
+                                                    std::shared_ptr<const void> memory, void* host,
+                                                    size_t bytes) {
+  std::lock_guard lock(mutex_);
+  for (entry& e : entries_) {
+    if (e.device == device.device() && e.ops->map == device.ops()->map && e.page.host == host) {
+      ++e.shares;
+      return share(shared_from_this(), &e);
+    }
+  }
+  gar_device_failure failure{};
+  void* mapping = nullptr;
+  if (device.ops()->map(device.device(), host, bytes, &mapping, &failure) != 0) {
+    return backend_error(failure);
+  }
+  entries_.push_back({device.ops(), device.device(), std::move(memory), {host, bytes, mapping}, 1});
+  return share(shared_from_this(), &entries_.back());
+}
+
+const gar_mapped_page& device_mappings::share::page() const {
+  return entry_->page;
+}
+
+void device_mappings::share::release() {
+  if (!entry_) return;
+  std::shared_ptr<const void> memory;  // freed after the lock
+  std::lock_guard lock(table_->mutex_);
+  if (--entry_->shares == 0) {
+    entry_->ops->unmap(entry_->device, entry_->page.mapping);
+    memory = std::move(entry_->memory);
+    table_->entries_.remove_if([this](const entry& e) { return &e == entry_; });
+  }
+  entry_ = nullptr;
+}
+
+void device_mappings::share::leak() {
+  if (!entry_) return;
+  std::lock_guard lock(table_->mutex_);
+  // The share of nobody keeps it, and the table that holds it.
+  ++entry_->shares;
+  new std::shared_ptr<device_mappings>(table_);
+}
+
+}  // namespace gar::owner

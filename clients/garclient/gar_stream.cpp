@@ -1,0 +1,60 @@
+// The C interface: streams and records.
+#include <utility>
+
+#include "clients/garclient/handles.hpp"
+#include "clients/garclient/last_error.hpp"
+
+using namespace gar;
+using namespace gar::owner;
+
+extern "C" {
+
+int gar_stream_open(gar_client* c, const gar_device_ops* ops, void* device, void* stream_of_device,
+                    const gar_stream_options* options, gar_stream** opened) {
+  return entry([&]() -> result<void> {
+    const result<std::shared_ptr<const gar_device_ops>> verbs = read_ops(ops);
+    if (!verbs) return verbs.error();
+    return open_handle(c, device_stream(*verbs, device, stream_of_device), options, nullptr,
+                       opened);
+  });
+}
+
+int gar_word_stream_open(gar_client* c, const gar_stream_options* options, gar_stream** opened) {
+  return entry([&] { return open_handle(c, std::nullopt, options, nullptr, opened); });
+}
+
+int gar_signal(gar_stream* s, uint64_t sequence) {
+  return entry([&]() -> result<void> {
+    const result<client*> own = checked(s);
+    if (!own) return own.error();
+    return s->own->signal(sequence);
+  });
+}
+
+int gar_stream_close(gar_stream* s) {
+  if (!s) return 0;
+  return entry([&]() -> result<void> {
+    const result<client*> own = checked(s);
+    if (!own) return own.error();
+    const std::unique_ptr<gar_stream> handle(s);
+    result<void> closed = (*own)->close_stream(s->own);
+    // A device side that did not settle must not go either.
+    if (!closed) new std::shared_ptr<void>(s->device_side);
+    return closed;
+  });
+}
+
+int gar_record(gar_stream* s, uint64_t* sequence) {
+  return entry([&]() -> result<void> {
+    const result<client*> own = checked(s);
+    if (!own) return own.error();
+    result<void> out = not_null(sequence, "sequence");
+    if (!out) return out;
+    const result<uint64_t> recorded = (*own)->record(*s->own);
+    if (!recorded) return recorded.error();
+    *sequence = *recorded;
+    return {};
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,87 @@
+#include "clients/garclient/inline_port.hpp"
+
+#include <algorithm>
+
+#include "lib/core/descriptor.hpp"
+#include "lib/core/query_pace.hpp"
+
+namespace gar::owner {
+namespace {
+
+constexpr duration pause_most = from_ms(1);  // where nothing says how long
+
+}  // namespace
+
+const word_waiter& process_word_waiter() {
+  static const word_waiter waiter = probe_word_wait().waiter;
+  return waiter;
+}
+
+result<bool> inline_port::block(uint64_t sequence) {
+  if (of_->word_is_authority()) return block_on_word(sequence);
+  if (!of_->device()->has_block()) return query_with_pauses(sequence, pause_most);
+  return of_->block(sequence, left());
+}
+
+result<bool> inline_port::poll(uint64_t sequence) {
+  // A flag plan comes here after an early word: its owner asked for no spinning.
+  if (how_.park == park_kind::flag) return query_with_pauses(sequence, how_.backstop);
+  if (of_->word_is_authority() || !of_->device()->has_poll()) return query_without_pause(sequence);
+  return of_->poll(sequence, left());
+}
+
+duration inline_port::left() const {
+  if (deadline_ == instant::never()) return duration::max();
+  return deadline_ - steady_clock().now();
+}
+
+result<park_answer> inline_port::park(park_bound bound) {
+  const uint64_t& word = where_->word();
+  if (of_->device() && of_->device()->has_park()) {
+    return park_answer{of_->device()->park(word, sequence_, bound.park), 1};
+  }
+  const auto still_waiting = [&] { return !reached(proto::load_word(word), sequence_); };
+  steady_clock clock;
+  const word_waiter& waiter = process_word_waiter();
+  const instant from = clock.now();
+  // The software wait looks between short sleeps of its own, each shorter than a park may be; to
+  // begin it anew for each park would spin anew each time.
+  const duration longest = waiter.hardware() ? bound.park : bound.backstop;
+  waiter.wait(word, still_waiting, from + longest, clock);
+  const uint64_t single = std::max<uint64_t>(bound.park.ns, 1);
+  const auto parks = static_cast<uint32_t>(1 + (clock.now() - from).ns / single);
+  return park_answer{!still_waiting(), parks};
+}
+
+result<bool> inline_port::block_on_word(uint64_t sequence) {
+  const uint64_t& word = where_->word();
+  steady_clock clock;
+  process_word_waiter().wait(
+      word, [&] { return !reached(proto::load_word(word), sequence); }, deadline_, clock);
+  return of_->query(sequence);
+}
+
+result<bool> inline_port::query_with_pauses(uint64_t sequence, duration most) {
+  query_pace pace(most);
+  steady_clock clock;
+  for (;;) {
+    const result<bool> done = of_->query(sequence);
+    if (!done || *done) return done;
+    const instant now = clock.now();
+    if (now >= deadline_) return false;
+    result<void> slept = exact_timer().sleep_until(std::min(now + pace.next(), deadline_));
+    if (!slept) return slept.error();
+  }
+}
+
+result<bool> inline_port::query_without_pause(uint64_t sequence) {
+  steady_clock clock;
+  for (;;) {
+    const result<bool> done = of_->query(sequence);
+    if (!done || *done) return done;
+    if (clock.now() >= deadline_) return false;
+    detail::relax_cpu();
+  }
+}
+
+}  // namespace gar::owner

@@ -1,0 +1,26 @@
+#include "clients/garclient/last_error.hpp"
+
+#include <cerrno>
+
+namespace gar::owner {
+
+last_error& last_error_here() {
+  thread_local last_error here;
+  return here;
+}
+
+int failed(const error& e) {
+  last_error& here = last_error_here();
+  here.number = e.number();
+  here.text = e.text();
+  return here.number;
+}
+
+int failed_for_memory() noexcept {
+  last_error& here = last_error_here();
+  here.number = static_cast<int>(errc::SystemCall);
+  here.text.clear();  // no memory for a text: gar_last_error gives the registry's
+  return here.number;
+}
+
+}  // namespace gar::owner

@@ -1,0 +1,37 @@
+// Last error: what the last failed call on this thread was told, for gar_last_error.
+//
+// Threads: each has its own. Allocation: the text, when a call fails.
+#pragma once
+
+#include <new>
+#include <string>
+
+#include "lib/core/error.hpp"
+
+namespace gar::owner {
+
+struct last_error {
+  int number = 0;
+  std::string text;
+};
+
+last_error& last_error_here();
+
+// Remembers it and gives its number.
+int failed(const error& e);
+int failed_for_memory() noexcept;
+
+// Runs one entry of the C interface: no exception crosses it.
+template <class F>
+int entry(F&& body) noexcept {
+  try {
+    const result<void> r = body();
+    return r ? 0 : failed(r.error());
+  } catch (const std::bad_alloc&) {
+    return failed_for_memory();
+  } catch (const std::exception& e) {
+    return failed(error(errc::SystemCall, {"an internal call", e.what()}));
+  }
+}
+
+}  // namespace gar::owner

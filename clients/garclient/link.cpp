@@ -1,0 +1,403 @@
+#include "clients/garclient/link.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
+
+#include "clients/garclient/stream.hpp"
+#include "lib/linux/futex.hpp"
+
+namespace gar::owner {
+namespace {
+
+template <class... F>
+struct overloaded : F... {
+  using F::operator()...;
+};
+template <class... F>
+overloaded(F...) -> overloaded<F...>;
+
+uint64_t stream_key(uint32_t id, uint32_t generation) {
+  return (uint64_t{generation} << 32) | id;
+}
+
+error not_ours(std::string_view message) {
+  return error(errc::OutOfState, {std::string(message), "from gard after its welcome"});
+}
+
+error lost_link() {
+  return error(errc::NotReachable, {"the connection was lost"});
+}
+
+}  // namespace
+
+link::link(parts p)
+    : welcome_(std::move(p.welcome)),
+      bell_(std::move(p.bell)),
+      state_(std::move(p.state)),
+      socket_(std::move(p.socket)) {
+  pages_.push_back(std::move(p.first_page));
+}
+
+bool link::send(const proto::message& m) {
+  if (!alive()) return false;
+  const result<bool> sent = send_message(socket_.get(), proto::encode(m));
+  // A broken socket is seen by the service thread, which reads its end.
+  return sent && *sent;
+}
+
+// ---- Streams.
+
+void link::open(uint64_t base, bool word_authority, std::string_view name, on_opened then) {
+  proto::open asked;
+  asked.base = base;
+  asked.authority = word_authority ? proto::authority_word : proto::authority_owner;
+  asked.stream_name = name;
+  {
+    std::lock_guard lock(pending_lock_);
+    asked.cookie = next_cookie_++;
+    if (alive()) requests_.emplace(asked.cookie, std::move(then));
+  }
+  {
+    std::lock_guard lock(send_lock_);
+    if (send(asked)) return;
+  }
+  {
+    std::lock_guard lock(pending_lock_);
+    auto at = requests_.find(asked.cookie);
+    if (at != requests_.end()) {
+      then = std::move(at->second);
+      requests_.erase(at);
+    }
+  }
+  if (then) then(lost_link());
+}
+
+void link::close(uint32_t stream_id, uint32_t generation, uint64_t last_sequence) {
+  proto::close asked;
+  asked.stream = stream_id;
+  asked.stream_generation = generation;
+  asked.last_sequence = last_sequence;
+  {
+    std::lock_guard lock(pending_lock_);
+    asked.cookie = next_cookie_++;
+    if (has_orphans(stream_id)) {
+      closes_.push_back(asked);
+      return;
+    }
+  }
+  send_closes({asked});
+}
+
+void link::send_closes(const std::vector<proto::close>& due) {
+  if (due.empty()) return;
+  std::lock_guard lock(send_lock_);
+  // Not sent: gard keeps the slot until this connection ends, which costs it a word.
+  for (const proto::close& c : due) send(c);
+}
+
+bool link::has_orphans(uint32_t stream_id) const {
+  return std::any_of(orphans_.begin(), orphans_.end(),
+                     [stream_id](const auto& o) { return o.second == stream_id; });
+}
+
+// gard has ended this wait too. Gives the closes that waited for it alone.
+std::vector<proto::close> link::adopt(uint64_t cookie) {
+  std::vector<proto::close> due;
+  const auto orphan = orphans_.find(cookie);
+  if (orphan == orphans_.end()) return due;
+  const uint32_t stream_id = orphan->second;
+  orphans_.erase(orphan);
+  if (has_orphans(stream_id)) return due;
+  const auto ready =
+      std::stable_partition(closes_.begin(), closes_.end(),
+                            [stream_id](const proto::close& c) { return c.stream != stream_id; });
+  due.assign(ready, closes_.end());
+  closes_.erase(ready, closes_.end());
+  return due;
+}
+
+result<link::place> link::place_of(const proto::opened& o) const {
+  std::lock_guard lock(pending_lock_);
+  const size_t word = size_t{o.line_index} * proto::words_per_line + o.slot;
+  if (o.page_index >= pages_.size() || o.slot >= proto::words_per_line ||
+      word >= pages_[o.page_index]->words()) {
+    return error(errc::MalformedMessage, {"opened: no such word"});
+  }
+  return place{pages_[o.page_index], word};
+}
+
+void link::know(uint32_t stream_id, uint32_t generation, std::weak_ptr<stream> s) {
+  std::lock_guard lock(pending_lock_);
+  streams_[stream_key(stream_id, generation)] = std::move(s);
+}
+
+void link::unknow(uint32_t stream_id, uint32_t generation) {
+  std::lock_guard lock(pending_lock_);
+  streams_.erase(stream_key(stream_id, generation));
+}
+
+std::shared_ptr<stream> link::find(uint32_t stream_id, uint32_t generation) const {
+  std::lock_guard lock(pending_lock_);
+  const auto at = streams_.find(stream_key(stream_id, generation));
+  return at == streams_.end() ? nullptr : at->second.lock();
+}
+
+// ---- Delegated waits.
+
+bool link::register_wait(mailbox& box, proto::wait asked, std::string_view point) {
+  {
+    std::lock_guard lock(pending_lock_);
+    if (!alive()) return false;
+    box.completion.reset();
+    box.refusal.reset();
+    box.cookie = asked.cookie = next_cookie_++;
+    box.stream_id = asked.stream;
+    box.target = asked.target;
+    pending_.emplace(box.cookie, &box);
+  }
+  {
+    std::lock_guard lock(send_lock_);
+    bool sent = true;
+    asked.point_number = point_number(point, sent);
+    if (sent && send(asked)) return true;
+  }
+  std::lock_guard lock(pending_lock_);
+  pending_.erase(box.cookie);
+  return false;
+}
+
+uint32_t link::point_number(std::string_view point, bool& sent) {
+  const point_numbers::answer known = points_.number_of(point);
+  if (!known.fresh) return known.number;
+  // Outcomes that are still here may mean another point by this number.
+  while (sent && outcomes_.size() > 0) {
+    sent = send(proto::outcomes{outcomes_.take(proto::outcome_entries_max)});
+  }
+  sent = sent && send(proto::point{known.number, std::string(point)});
+  // Forget what gard may not know; names are sent anew then.
+  if (!sent) points_ = {};
+  return known.number;
+}
+
+void link::collect(mailbox& box, owner_wait& into, bool confirmed) {
+  std::lock_guard lock(pending_lock_);
+  if (box.heard != instant{}) into.heard(box.heard);
+  if (box.completion) {
+    box.completion->confirmed = confirmed ? 1 : 0;
+    into.completed(*std::exchange(box.completion, {}));
+  }
+  if (box.refusal) into.refused(*std::exchange(box.refusal, {}));
+  if (box.lost) into.lost();
+}
+
+void link::forget(mailbox& box, bool cancel) {
+  {
+    std::lock_guard lock(pending_lock_);
+    if (pending_.erase(box.cookie) > 0 && alive()) orphans_.emplace(box.cookie, box.stream_id);
+  }
+  if (!cancel) return;
+  std::lock_guard lock(send_lock_);
+  send(proto::cancel{box.cookie});
+}
+
+size_t link::pending() const {
+  std::lock_guard lock(pending_lock_);
+  return pending_.size();
+}
+
+// ---- Outcomes.
+
+instant link::add_outcome(const proto::outcome_entry& entry, std::string_view point, instant now) {
+  std::lock_guard lock(send_lock_);
+  if (!alive()) return instant::never();
+  proto::outcome_entry e = entry;
+  bool sent = true;
+  e.point = point_number(point, sent);
+  if (!sent) e.point = 0;
+  outcomes_.add(e, now);
+  return outcomes_.due();
+}
+
+instant link::outcomes_due() const {
+  std::lock_guard lock(send_lock_);
+  return outcomes_.due();
+}
+
+void link::send_outcomes(instant now, bool all) {
+  std::lock_guard lock(send_lock_);
+  if (!all && outcomes_.due() > now) return;
+  while (outcomes_.size() > 0) {
+    const auto part = outcomes_.take(proto::outcome_entries_max);
+    if (send(proto::outcomes{part})) continue;
+    outcomes_.put_back(part, now);
+    return;
+  }
+}
+
+// ---- The service thread.
+
+result<link::frames> link::receive() {
+  frames got;
+  std::array<std::byte, proto::frame_bytes_max + 1> buffer;
+  for (;;) {
+    result<reception> r = receive_message(socket_.get(), buffer);
+    if (!r) return r.error();
+    if (r->got == reception::what::ended) return lost_link();
+    if (r->got == reception::what::nothing) return got;
+    silent_.store(false, std::memory_order_relaxed);
+    result<proto::message> m = proto::decode({buffer.data(), r->bytes});
+    if (!m) return m.error();
+    result<void> taken = take(*m, *r, got);
+    if (!taken) return taken.error();
+  }
+}
+
+result<void> link::take(proto::message& m, reception& with, frames& into) {
+  const proto::message_type type = proto::type_of(m);
+  if (with.descriptor_count != proto::descriptors_of(type)) {
+    return error(errc::UnexpectedDescriptors,
+                 {std::to_string(with.descriptor_count), std::string(proto::name_of(type)),
+                  std::to_string(proto::descriptors_of(type))});
+  }
+  const auto done = [](auto&&) -> result<void> { return {}; };
+  return std::visit(
+      overloaded{
+          [&](proto::page& p) { return take_page(p, with); },
+          [&](proto::opened& o) { return done((take_opened(o), 0)); },
+          [&](proto::closed&) { return done(0); },
+          [&](proto::plan_scope& s) { return done((into.plans.push_back(std::move(s)), 0)); },
+          [&](proto::completions& c) { return done((take_completions(c), 0)); },
+          [&](proto::probes& p) {
+            into.probes.insert(into.probes.end(), p.entries.begin(), p.entries.end());
+            return done(0);
+          },
+          [&](proto::refusal& r) -> result<void> {
+            take_refusal(r);
+            if (r.fatal) return lost_link();
+            return {};
+          },
+          [&](proto::bye&) -> result<void> { return lost_link(); },
+          [&](auto&) -> result<void> { return not_ours(proto::name_of(type)); },
+      },
+      m);
+}
+
+result<void> link::take_page(const proto::page& m, reception& with) {
+  std::lock_guard lock(pending_lock_);
+  if (m.page_index != pages_.size() || pages_.size() >= proto::pages_per_client_max) {
+    return error(errc::MalformedMessage, {"page: not the next one"});
+  }
+  result<std::shared_ptr<word_page>> page =
+      word_page::of_gard(std::move(with.descriptors[0]), m.page_bytes);
+  if (!page) return page.error();
+  pages_.push_back(std::move(*page));
+  return {};
+}
+
+void link::take_opened(const proto::opened& m) {
+  on_opened then;
+  {
+    std::lock_guard lock(pending_lock_);
+    auto at = requests_.find(m.cookie);
+    if (at == requests_.end()) return;
+    then = std::move(at->second);
+    requests_.erase(at);
+  }
+  then(m);
+}
+
+void link::take_refusal(const proto::refusal& m) {
+  on_opened then;
+  std::vector<proto::close> due;
+  {
+    std::lock_guard lock(pending_lock_);
+    if (auto at = requests_.find(m.cookie); at != requests_.end()) {
+      then = std::move(at->second);
+      requests_.erase(at);
+    } else if (auto wait = pending_.find(m.cookie); wait != pending_.end()) {
+      mailbox& box = *wait->second;
+      box.refusal = static_cast<errc>(m.code);
+      pending_.erase(wait);
+      give_news(box);
+    } else {
+      due = adopt(m.cookie);
+    }
+  }
+  send_closes(due);
+  if (then) then(error(static_cast<errc>(m.code), {m.text}));
+}
+
+void link::take_completions(const proto::completions& m) {
+  std::vector<proto::close> due;
+  {
+    std::lock_guard lock(pending_lock_);
+    for (const proto::completion_entry& entry : m.entries) {
+      const auto wait = pending_.find(entry.cookie);
+      if (wait == pending_.end()) {
+        const std::vector<proto::close> ready = adopt(entry.cookie);
+        due.insert(due.end(), ready.begin(), ready.end());
+        continue;
+      }
+      mailbox& box = *wait->second;
+      box.completion = entry;
+      pending_.erase(wait);
+      give_news(box);
+    }
+  }
+  send_closes(due);
+}
+
+void link::give_news(mailbox& box) {
+  if (box.task) {
+    box.host->wake(*box.task);
+    return;
+  }
+  std::atomic_ref<uint32_t>(box.signal).fetch_add(1, std::memory_order_release);
+  futex_wake(box.signal);
+}
+
+void link::answer(const std::vector<proto::status_entry>& statuses) {
+  std::lock_guard lock(send_lock_);
+  for (size_t at = 0; at < statuses.size(); at += proto::status_entries_max) {
+    const size_t end = std::min(at + proto::status_entries_max, statuses.size());
+    // Not sent: gard takes no answer as pending and asks again.
+    send(proto::statuses{{statuses.begin() + static_cast<std::ptrdiff_t>(at),
+                          statuses.begin() + static_cast<std::ptrdiff_t>(end)}});
+  }
+}
+
+void link::heard_about(const std::vector<proto::status_entry>& pending, instant now) {
+  std::set<std::pair<uint32_t, uint64_t>> asked;
+  for (const proto::status_entry& s : pending) asked.emplace(s.stream, s.sequence);
+  std::lock_guard lock(pending_lock_);
+  for (auto& [cookie, box] : pending_) {
+    if (asked.contains({box->stream_id, box->target})) box->heard = now;
+  }
+}
+
+void link::lose() {
+  std::unordered_map<uint64_t, on_opened> requests;
+  {
+    std::lock_guard lock(pending_lock_);
+    alive_.store(false, std::memory_order_release);
+    requests.swap(requests_);
+    for (auto& [cookie, box] : pending_) {
+      box->lost = true;
+      give_news(*box);
+    }
+    pending_.clear();
+    streams_.clear();
+  }
+  for (auto& [cookie, then] : requests) then(lost_link());
+  std::lock_guard lock(send_lock_);
+  socket_.reset();
+}
+
+void link::say_bye() {
+  std::lock_guard lock(send_lock_);
+  send(proto::bye{});
+}
+
+}  // namespace gar::owner

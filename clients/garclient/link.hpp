@@ -1,0 +1,146 @@
+// Link: one connection to one gard, from its welcome to its loss.
+//
+//   alive --the socket ended, broke, or said what cannot be--> lost (for good)
+//
+// Everybody sends; only the service thread receives, and it is the only one who makes a link lost.
+// What is asked of gard (an open) waits in `requests_`, a delegated wait in `pending_`; both end
+// when the link is lost.
+//
+// Invariants: no send blocks: a gard that does not read is a gard that is not there. A point's name
+// is sent before the first wait that uses its number. After the loss nothing is sent, and no wait
+// is registered.
+// Threads: as named. Lock order: pending_lock_ and send_lock_ are never held together.
+// Ownership: bindings hold the link, so that the doorbell stays mapped while a device may ring it.
+// Errors: MalformedMessage and OutOfState for frames that cannot be; the link is lost then.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "clients/garclient/mailbox.hpp"
+#include "clients/garclient/word_page.hpp"
+#include "lib/core/codec.hpp"
+#include "lib/core/outcome_box.hpp"
+#include "lib/core/owner_wait.hpp"
+#include "lib/core/point_numbers.hpp"
+#include "lib/linux/doorbell.hpp"
+#include "lib/linux/state_page.hpp"
+#include "lib/linux/unix_socket.hpp"
+
+namespace gar::owner {
+
+class stream;
+
+class link {
+ public:
+  struct parts {
+    unique_fd socket;
+    proto::welcome welcome;
+    std::shared_ptr<word_page> first_page;
+    doorbell bell;
+    state_page_view state;
+  };
+  explicit link(parts p);
+
+  int fd() const { return socket_.get(); }
+  uint64_t client_id() const { return welcome_.client_id; }
+  const proto::welcome& welcome() const { return welcome_; }
+  bool alive() const { return alive_.load(std::memory_order_acquire); }
+
+  // gard let a wait pass its owner's backstop and has said nothing since.
+  bool silent() const { return silent_.load(std::memory_order_relaxed); }
+  void found_silent() { silent_.store(true, std::memory_order_relaxed); }
+
+  void ring_bell(uint32_t stream_id, uint64_t sequence) const {
+    bell_.ring(client_id(), stream_id, sequence);
+  }
+  const doorbell& bell() const { return bell_; }
+  size_t bell_offset_bytes() const { return proto::bell_index(client_id()) * sizeof(uint64_t); }
+
+  // ---- Streams.
+  using opened_answer = result<proto::opened>;
+  using on_opened = std::function<void(opened_answer)>;
+  // `then` is called once: on the service thread, or here when the link is lost already.
+  void open(uint64_t base, bool word_authority, std::string_view name, on_opened then);
+  // The owner has settled the stream. Sent once gard has ended the stream's last wait.
+  void close(uint32_t stream_id, uint32_t generation, uint64_t last_sequence);
+  // Where an opened stream's word is. MalformedMessage when there is no such place.
+  struct place {
+    std::shared_ptr<word_page> page;
+    size_t word_index;
+  };
+  result<place> place_of(const proto::opened& o) const;
+  // Probes for the stream are answered from it.
+  void know(uint32_t stream_id, uint32_t generation, std::weak_ptr<stream> s);
+  void unknow(uint32_t stream_id, uint32_t generation);
+  std::shared_ptr<stream> find(uint32_t stream_id, uint32_t generation) const;
+
+  // ---- Delegated waits.
+  // Fills in the cookie. false: could not be sent; the wait is not pending.
+  bool register_wait(mailbox& box, proto::wait asked, std::string_view point);
+  // Reads the news. `confirmed`: the owner knows that the target is done; gard's word for that is
+  // not taken.
+  void collect(mailbox& box, owner_wait& into, bool confirmed);
+  // The wait is over here; at gard too where `cancel` says so.
+  void forget(mailbox& box, bool cancel);
+  size_t pending() const;
+
+  // ---- Outcomes. Says when they must be sent.
+  instant add_outcome(const proto::outcome_entry& entry, std::string_view point, instant now);
+  instant outcomes_due() const;
+  void send_outcomes(instant now, bool all);
+
+  // ---- The service thread.
+  // Everything that lies in the socket. `probes` and `plans` are the client's to handle.
+  struct frames {
+    std::vector<proto::probe_entry> probes;
+    std::vector<proto::plan_scope> plans;
+  };
+  result<frames> receive();
+  void answer(const std::vector<proto::status_entry>& statuses);
+  void heard_about(const std::vector<proto::status_entry>& pending, instant now);
+  void lose();
+  void say_bye();
+
+ private:
+  result<void> take(proto::message& m, reception& with, frames& into);
+  result<void> take_page(const proto::page& m, reception& with);
+  void take_opened(const proto::opened& m);
+  void take_refusal(const proto::refusal& m);
+  void take_completions(const proto::completions& m);
+  void give_news(mailbox& box);                      // pending_lock_ held
+  bool has_orphans(uint32_t stream_id) const;        // pending_lock_ held
+  std::vector<proto::close> adopt(uint64_t cookie);  // pending_lock_ held
+  void send_closes(const std::vector<proto::close>& due);
+  bool send(const proto::message& m);                         // send_lock_ held
+  uint32_t point_number(std::string_view point, bool& sent);  // send_lock_ held
+
+  const proto::welcome welcome_;
+  const doorbell bell_;
+  const state_page_view state_;
+
+  std::atomic<bool> alive_{true};
+  std::atomic<bool> silent_{false};
+
+  mutable std::mutex send_lock_;
+  unique_fd socket_;
+  point_numbers points_;
+  outcome_box outcomes_;
+
+  mutable std::mutex pending_lock_;
+  uint64_t next_cookie_ = 1;
+  std::unordered_map<uint64_t, mailbox*> pending_;
+  std::unordered_map<uint64_t, uint32_t> orphans_;  // over here, not yet at gard; by stream
+  std::vector<proto::close> closes_;                // of streams with orphans
+  std::unordered_map<uint64_t, on_opened> requests_;
+  std::vector<std::shared_ptr<word_page>> pages_;
+  std::unordered_map<uint64_t, std::weak_ptr<stream>> streams_;  // by id and generation
+};
+
+}  // namespace gar::owner

@@ -1,0 +1,151 @@
+#include "clients/garclient/service_thread.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <system_error>
+
+#include "lib/core/query_pace.hpp"
+#include "lib/linux/timer_slack.hpp"
+
+namespace gar::owner {
+
+// The thread's idle port: it sleeps on descriptors, and looks at armed words between short sleeps,
+// because no store by a device ends a sleep in the kernel.
+class service_thread::idle {
+ public:
+  explicit idle(service_thread& owner) : owner_(&owner) {}
+
+  void prepare() {}
+  template <class Complete>
+  void park(instant until, Complete&& complete) {
+    query_pace pace(from_ms(1));
+    for (;;) {
+      if (complete()) return;
+      const instant now = owner_->clock_.now();
+      if (now >= until) return;
+      owner_->wait_until(std::min(until, now + pace.next()));
+      if (owner_->woken()) return;
+    }
+  }
+  void sleep_until(instant at) { owner_->wait_until(at); }
+  void block() { owner_->wait_until(instant::never()); }
+
+ private:
+  service_thread* owner_;
+};
+
+result<void> service_thread::start() {
+  if (running()) return {};
+  std::lock_guard lock(start_lock_);
+  if (running()) return {};
+  result<event_fd> kick = event_fd::make();
+  if (!kick) return kick.error();
+  kick_ = std::move(*kick);
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::system_error& e) {
+    return error(errc::SystemCall, {"pthread_create", e.code().message()}, e.code().value());
+  }
+  running_.store(true, std::memory_order_release);
+  return {};
+}
+
+void service_thread::stop() {
+  std::lock_guard lock(start_lock_);
+  if (!running()) return;
+  {
+    std::lock_guard posts(posts_lock_);
+    stopping_ = true;
+  }
+  kick_->raise();
+  thread_.join();
+  running_.store(false, std::memory_order_release);
+}
+
+void service_thread::post(std::function<void()> work) {
+  bool first = false;
+  {
+    std::lock_guard lock(posts_lock_);
+    first = posts_.empty();
+    posts_.push_back(std::move(work));
+  }
+  if (first) kick_->raise();
+}
+
+void service_thread::run_there(const std::function<void()>& work) {
+  std::mutex mutex;
+  std::condition_variable done;
+  bool ran = false;
+  post([&] {
+    work();
+    std::lock_guard lock(mutex);
+    ran = true;
+    done.notify_one();
+  });
+  std::unique_lock lock(mutex);
+  done.wait(lock, [&] { return ran; });
+}
+
+void service_thread::need_by(instant due) {
+  // Before it sleeps the thread first announces an endless sleep and then asks what is due. So it
+  // either finds what the caller has just added, or is seen to sleep too long here.
+  if (running() && sleeps_until_ns_.load(std::memory_order_seq_cst) > due.ns) kick_->raise();
+}
+
+bool service_thread::was_ready(int fd) const {
+  return std::any_of(watched_.begin(), watched_.end(),
+                     [fd](const watched_fd& w) { return w.fd == fd && w.ready; });
+}
+
+duration service_thread::cpu_time() const {
+  if (!running()) return {};
+  return steady_clock::cpu_time_of(const_cast<std::thread&>(thread_).native_handle());
+}
+
+bool service_thread::woken() const {
+  return std::any_of(watched_.begin(), watched_.end(), [](const watched_fd& w) { return w.ready; });
+}
+
+void service_thread::run() {
+  pthread_setname_np(pthread_self(), "gar-service");
+  (void)set_timer_slack_ns(timer_slack_ns_least);  // where refused, sleeps are a little longer
+  reactor_.advance(clock_.now());
+  idle idles(*this);
+  for (bool stopping = false;;) {
+    const turned how = turn(reactor_, clock_, idles, [&] {
+      const bool posted = take_posts();
+      return duties_.serve() || posted;
+    });
+    if (!stopping) {
+      std::lock_guard lock(posts_lock_);
+      stopping = stopping_ && posts_.empty();
+    }
+    if (stopping && reactor_.tasks() == 0) return;
+    if (how == turned::empty && !stopping) idles.block();
+  }
+}
+
+bool service_thread::take_posts() {
+  std::vector<std::function<void()>> work;
+  {
+    std::lock_guard lock(posts_lock_);
+    work.swap(posts_);
+  }
+  for (std::function<void()>& w : work) w();
+  return !work.empty();
+}
+
+void service_thread::wait_until(instant until) {
+  sleeps_until_ns_.store(duration::ns_max, std::memory_order_seq_cst);
+  const instant wake_at = std::min(until, duties_.due());
+  sleeps_until_ns_.store(wake_at.ns, std::memory_order_seq_cst);
+  watched_.clear();
+  watched_.push_back({kick_->fd(), false});
+  for (int fd : duties_.watched()) watched_.push_back({fd, false});
+  wait_readable(watched_, wake_at);
+  if (watched_.front().ready) kick_->lower();
+}
+
+}  // namespace gar::owner

@@ -1,0 +1,91 @@
+// Service thread: the library's one thread, for what must go on while the program's threads are
+// elsewhere: reading gard's socket, answering its probes, running asynchronous waits, sending
+// outcomes.
+//
+//   absent -> (first need) running: turn, sleep, turn ... -> stopped
+//
+// A turn runs posted work, then serves the client (`serve` reads sockets and sends what is due),
+// then runs the tasks that are ready. With nothing to wait for it sleeps in the kernel until a
+// descriptor is readable, work is posted, or something is due: an idle client makes no wakeups.
+//
+// Invariants: whatever is posted before stop() runs. Tasks left at the end are cancelled and run to
+// their end.
+// Threads: post, run_there, need_by and start by any, run_there not by the thread itself; `host`,
+// `watch` and what runs in a turn belong to the thread.
+// Blocking: run_there, until it ran.
+// Errors: start: SystemCall.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "lib/core/error.hpp"
+#include "lib/core/reactor.hpp"
+#include "lib/linux/event_fd.hpp"
+#include "lib/linux/readiness.hpp"
+#include "lib/linux/steady_clock.hpp"
+
+namespace gar::owner {
+
+class service_thread {
+ public:
+  // What the client does in each turn. Both are called by the thread alone.
+  struct duties {
+    // Reads descriptors that are ready and sends what is due; true: something was done.
+    std::function<bool()> serve;
+    // When something is due next; computed anew before each sleep.
+    std::function<instant()> due;
+    // The descriptors to watch, at most 4.
+    std::function<std::vector<int>()> watched;
+  };
+
+  explicit service_thread(duties d) : duties_(std::move(d)) {}
+  ~service_thread() { stop(); }
+  service_thread(const service_thread&) = delete;
+  service_thread& operator=(const service_thread&) = delete;
+
+  result<void> start();
+  bool running() const { return running_.load(std::memory_order_acquire); }
+  // Not from the thread itself.
+  void stop();
+
+  void post(std::function<void()> work);
+  void run_there(const std::function<void()>& work);
+  // Something is due by then: ends a sleep that would last longer.
+  void need_by(instant due);
+
+  reactor& host() { return reactor_; }
+  // Did this descriptor end the last sleep?
+  bool was_ready(int fd) const;
+  duration cpu_time() const;
+
+ private:
+  class idle;
+
+  void run();
+  bool take_posts();
+  void wait_until(instant until);
+  bool woken() const;  // by a descriptor
+
+  duties duties_;
+  std::mutex start_lock_;
+  std::atomic<bool> running_{false};
+  std::thread thread_;
+  std::optional<event_fd> kick_;
+
+  std::mutex posts_lock_;
+  std::vector<std::function<void()>> posts_;
+  bool stopping_ = false;  // posts_lock_
+  std::atomic<uint64_t> sleeps_until_ns_{0};
+
+  // The thread's own.
+  reactor reactor_;
+  steady_clock clock_;
+  std::vector<watched_fd> watched_;
+};
+
+}  // namespace gar::owner

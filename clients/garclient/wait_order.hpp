@@ -1,0 +1,44 @@
+// Wait order: what one wait was asked for, and how it ended.
+//
+// Threads: values.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "clients/garclient/gar.h"
+#include "clients/garclient/stream.hpp"
+#include "lib/core/error.hpp"
+#include "lib/core/time.hpp"
+#include "lib/core/wait.hpp"
+
+namespace gar::owner {
+
+struct wait_order {
+  std::shared_ptr<stream> of;
+  uint64_t sequence = 0;
+  instant start;
+  instant deadline = instant::never();
+  std::string point;  // may be empty
+  uint32_t rows = 0;
+  bool run_inline = false;
+};
+
+struct wait_end {
+  enum class by : uint8_t {
+    owner,     // the first query, or a plan that is the owner's to run, or inline as asked
+    no_gard,   // a plan that gard would have run, and did not
+    gard,      // gard's news, confirmed by the authority
+    backstop,  // the owner's backstop, gard being silent
+    cancel,    // the program: gar_cancel or a close
+  };
+  by ended = by::owner;
+  wait_report report;
+  std::optional<error> failure;
+};
+
+gar_report to_report(const wait_end& end);
+
+}  // namespace gar::owner
