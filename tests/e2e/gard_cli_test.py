@@ -195,6 +195,48 @@ class Starting(unittest.TestCase):
                 self.assertEqual(os.stat(gard.socket).st_uid, NOBODY)
 
 
+def threads_of(gard):
+    """Each thread's status file as a dictionary."""
+    for status in pathlib.Path(f"/proc/{gard.process.pid}/task").glob("*/status"):
+        yield dict(line.split(":\t", 1) for line in status.read_text().splitlines())
+
+
+class ExecutorThread(unittest.TestCase):
+    def waits_thread(self, gard):
+        return next(t for t in threads_of(gard) if t["Name"] == "gard-waits")
+
+    def test_stays_on_the_cpu_that_the_configuration_names(self):
+        cpu = max(os.sched_getaffinity(0))
+        with Gard(GARD, config=f"[executor]\ncpu = {cpu}\n") as gard:
+            self.assertEqual(self.waits_thread(gard)["Cpus_allowed_list"], str(cpu))
+
+    def test_runs_unpinned_with_a_warning_where_there_is_no_such_cpu(self):
+        with Gard(GARD, config="[executor]\ncpu = 1023\n") as gard:
+            gard.logs("warning: the executor's thread: ")
+            self.assertTrue(gard.answers())
+
+    def test_is_scheduled_in_real_time_where_asked_and_allowed(self):
+        with Gard(GARD, config="[executor]\nscheduling = 'fifo:7'\n") as gard:
+            thread = int(self.waits_thread(gard)["Pid"])
+            if "warning: the executor's thread: " in gard.log():
+                self.skipTest("this host refuses real-time scheduling")
+            self.assertEqual(os.sched_getscheduler(thread), os.SCHED_FIFO)
+            self.assertEqual(os.sched_getparam(thread).sched_priority, 7)
+
+
+class Idle(unittest.TestCase):
+    def test_with_no_client_no_thread_wakes_up(self):
+        def wakeups():
+            return sum(int(t["voluntary_ctxt_switches"]) for t in threads_of(gard))
+
+        for kind in ("gpu-reactor", "io-uring", "naive"):
+            with self.subTest(kind), Gard(GARD, config=f"[executor]\nkind = '{kind}'\n") as gard:
+                time.sleep(0.3)  # what start leaves behind: the last control connection's end
+                before = wakeups()
+                time.sleep(2)
+                self.assertEqual(wakeups(), before)
+
+
 class Signals(unittest.TestCase):
     def test_sigterm_and_sigint_stop_it_well_in_under_a_second(self):
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -286,6 +328,44 @@ class Requests(unittest.TestCase):
                                (b"x" * 70000, "MalformedMessage")):
                 self.assertIn(name.encode(), gard.ask_raw(line))
             self.assertTrue(gard.answers())
+
+
+class RequestsOfClients(unittest.TestCase):
+    """The read-only requests on the clients' socket, asked without a hello."""
+
+    def test_read_and_change_nothing(self):
+        with Gard(GARD) as gard:
+            self.assertEqual(gard.ask_as_client({"op": "version"}), gard.ask({"op": "version"}))
+            before = gard.result({"op": "plan_show"})
+            for request in ({"op": "plan_set", "text": "poll"}, {"op": "plan_unset"},
+                            {"op": "reload"}):
+                refused = gard.ask_as_client(request)["error"]
+                self.assertEqual(refused["name"], "PermissionDenied")
+            self.assertEqual(gard.result({"op": "plan_show"}), before)
+
+    def test_that_asks_is_no_client(self):
+        with Gard(GARD) as gard:
+            gard.ask_as_client({"op": "status"})
+            self.assertEqual(gard.ask_as_client({"op": "clients"})["result"]["clients"], [])
+
+    def test_of_an_ordinary_user_leave_out_plans_of_clients_that_are_not_its_own(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can become another user")
+        with Gard(GARD, config="[plan]\nclients.a = 'poll'\npoints.b = 'poll'\n") as gard:
+            os.chmod(gard.socket, 0o666)
+            os.seteuid(NOBODY)
+            try:
+                shown = gard.ask_as_client({"op": "plan_show"})["result"]["plans"]
+            finally:
+                os.seteuid(0)
+            self.assertEqual({p["scope"] for p in shown}, {"default", "point"})
+            every = gard.ask_as_client({"op": "plan_show"})["result"]["plans"]
+            self.assertEqual({p["scope"] for p in every}, {"default", "point", "client"})
+
+    def test_in_an_answer_of_many_frames_come_whole(self):
+        plans = "".join(f"c{i} = 'poll'\n" for i in range(200))
+        with Gard(GARD, config="[plan.clients]\n" + plans) as gard:
+            self.assertEqual(gard.ask_as_client({"op": "plan_show"}), gard.ask({"op": "plan_show"}))
 
 
 class ServiceManager(unittest.TestCase):

@@ -5,11 +5,13 @@ import json
 import os
 import signal
 import socket
+import struct
 import subprocess
 import tempfile
 import time
 
 PATIENCE_S = 20
+ASK, ANSWER = 18, 19  # message types
 
 
 class Gard:
@@ -85,6 +87,23 @@ class Gard:
 
     def ask(self, request):
         return json.loads(self.ask_raw(json.dumps(request).encode()))
+
+    def ask_as_client(self, request):
+        """The same over the clients' socket: an ask and the frames of its answer (PROTOCOL.md)."""
+        text = json.dumps(request).encode()
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as peer:
+            peer.settimeout(PATIENCE_S)
+            peer.connect(self.socket)
+            peer.send(struct.pack("<HHIQ", ASK, len(text), 16 + len(text), 7) + text)
+            answer = b""
+            while True:
+                frame = peer.recv(65536)
+                kind, count, size, cookie, offset, total = struct.unpack_from("<HHIQII", frame)
+                assert (kind, size, cookie) == (ANSWER, len(frame), 7), frame[:24]
+                assert (count, offset) == (len(frame) - 24, len(answer)), frame[:24]
+                answer += frame[24:]
+                if len(answer) == total:
+                    return json.loads(answer)
 
     def result(self, request):
         answer = self.ask(request)
