@@ -63,7 +63,7 @@ result<std::shared_ptr<vulkan_device>> vulkan_device::of(VkInstance instance,
 
 std::unique_ptr<vulkan_page> vulkan_device::import(void* host, size_t bytes,
                                                    gar_device_failure* failure) {
-  // Drivers need not check, and then store elsewhere.
+  // A driver need not check this: lavapipe takes any address.
   if (reinterpret_cast<uintptr_t>(host) % import_alignment_bytes_ != 0 || bytes == 0 ||
       bytes % import_alignment_bytes_ != 0) {
     device_failed(failure, VK_ERROR_INVALID_EXTERNAL_HANDLE, "vkAllocateMemory");

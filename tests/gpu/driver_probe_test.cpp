@@ -8,8 +8,6 @@
 #include <array>
 #include <string>
 
-#include "lib/gpu/gpu_vulkan.hpp"
-
 namespace gar {
 namespace {
 
@@ -99,35 +97,6 @@ TEST(driver_probe, of_a_hello_counts_where_the_program_started_the_driver) {
   ASSERT_TRUE(library);
   ASSERT_TRUE(probe_cuda(probe_depth::full, two_devices).available);
   EXPECT_EQ(probe_cuda(probe_depth::loaded, two_devices).found, "2 devices");
-}
-
-TEST(driver_probe, answers_for_every_driver_at_either_depth) {
-  for (probe_depth depth : {probe_depth::loaded, probe_depth::full}) {
-    const std::vector<driver_capability> all = probe_drivers(depth);
-    ASSERT_EQ(all.size(), 4u);
-    EXPECT_EQ(all[0].name, "cuda");
-    EXPECT_EQ(all[1].name, "hip");
-    EXPECT_EQ(all[2].name, "vulkan");
-    EXPECT_EQ(all[3].name, "sim");
-    EXPECT_TRUE(all[3].available);
-    for (const driver_capability& one : all) {
-      EXPECT_EQ(one.available, one.why.empty()) << one.name << ": " << one.why;
-      RecordProperty(one.name, one.available ? one.found : one.why);
-    }
-  }
-}
-
-TEST(driver_probe, of_vulkan_agrees_with_the_device_itself) {
-  const driver_capability probed = probe_vulkan(probe_depth::full);
-  result<std::string> usable = usable_vulkan_device();
-  EXPECT_EQ(probed.available, usable.has_value()) << probed.why;
-  if (usable) {
-    EXPECT_EQ(probed.found, *usable);
-  }
-  if (!vulkan_is_built()) {
-    EXPECT_EQ(probed.why, "built without Vulkan headers");
-    EXPECT_EQ(probe_vulkan(probe_depth::loaded).why, probed.why);
-  }
 }
 
 }  // namespace
