@@ -83,7 +83,7 @@ int main() {
 
   std::vector<std::thread> producers;
   for (size_t i = 0; i < row_count; ++i) {
-    producers.emplace_back(fill, std::ref(rows[i]), gar::from_us(500 * (i + 1)));
+    producers.emplace_back(fill, std::ref(rows[i]), gar::from_us(2000 * (i + 1)));
   }
   gar::result<gar::run_statistics> run = ex.run();
   for (std::thread& producer : producers) producer.join();
