@@ -8,6 +8,11 @@ target_include_directories(gar_options INTERFACE
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   # clang names -Wshadow=local plain -Wshadow; unknown warnings must not fail the build.
   target_compile_options(gar_options INTERFACE -Wno-unknown-warning-option)
+else()
+  # Where nothing is inlined g++ takes a coroutine promise's operator new that is a template, and its
+  # operator delete that is not, for a mismatch.
+  target_compile_options(gar_options INTERFACE
+    $<$<AND:$<CONFIG:Debug>,$<COMPILE_LANGUAGE:CXX>>:-Wno-mismatched-new-delete>)
 endif()
 if(GAR_SANITIZE)
   target_compile_options(gar_options INTERFACE -fsanitize=${GAR_SANITIZE} -fno-sanitize-recover=all)
