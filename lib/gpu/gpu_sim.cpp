@@ -209,8 +209,6 @@ void sim_queue::enqueue_stores(uint64_t sequence, instant at, const pending_faul
   }
   if (early) {
     for (landing& before : stores_) before.at = std::min(before.at, store.at);
-  } else if (!stores_.empty()) {
-    store.at = std::max(store.at, stores_.back().at);
   }
   stores_.push_back(store);
 }

@@ -151,8 +151,8 @@ class sim_queue {
   void reschedule();
 
   sim_device& device_;
-  std::deque<item> items_;                            // `at` never falls
-  std::deque<landing> stores_;                        // `at` never falls
+  std::deque<item> items_;      // `at` never falls
+  std::deque<landing> stores_;  // land in this order, each not before its `at`
   std::deque<std::pair<uint64_t, uint64_t>> landed_;  // number, ns
   instant due_{};
   bool scheduled_ = false;

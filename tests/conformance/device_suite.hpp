@@ -146,8 +146,9 @@ TYPED_TEST_P(device_suite, two_hundred_records_can_be_in_flight) {
 }
 
 TYPED_TEST_P(device_suite, the_bell_never_comes_before_its_word_and_neither_goes_back) {
-  constexpr uint64_t last = 60;
+  constexpr uint64_t last = 600;
   std::atomic<bool> right{true};
+  // Looks as often as it can: the two stores are less than a microsecond apart.
   std::thread watcher([&] {
     uint64_t word_before = 0, bell_before = 0;
     while (bell_before < last) {
@@ -156,18 +157,28 @@ TYPED_TEST_P(device_suite, the_bell_never_comes_before_its_word_and_neither_goes
       if (word_now < bell_now || word_now < word_before || bell_now < bell_before) right = false;
       word_before = word_now;
       bell_before = bell_now;
-      std::this_thread::yield();
     }
   });
   bool armed = true;
-  for (uint64_t n = 1; n <= last; ++n) {
-    if (n % 8 == 0) this->rig_->submit(100'000, n);
-    if (this->record(n) != 0) armed = false;
+  for (uint64_t n = 1; n <= last && armed; ++n) {
+    if (n % 50 == 0) this->rig_->submit(100'000, n);
+    armed = this->record(n) == 0 && (n % 200 != 0 || this->finish(n) == GAR_DONE);
   }
   if (!armed) this->bells_->set(this->bell, last);  // lets the watcher go
   watcher.join();
   EXPECT_TRUE(armed);
   EXPECT_TRUE(right);
+}
+
+// Both into one place: what is there in the end was stored last, however close the two were.
+TYPED_TEST_P(device_suite, the_bell_is_stored_behind_the_word) {
+  for (uint64_t n = 1; n <= 20; ++n) {
+    const gar_device_store to_word = this->lines_->store(this->word, n);
+    const gar_device_store to_bell = this->lines_->store(this->word, 1000 + n);
+    ASSERT_EQ(this->ops()->arm(this->stream(), n, &to_word, &to_bell, &this->failure_), 0);
+    ASSERT_EQ(this->ops()->settle(this->stream(), &this->failure_), 0);
+    ASSERT_EQ(this->lines_->word(this->word), 1000 + n);
+  }
 }
 
 TYPED_TEST_P(device_suite, done_is_seen_in_order_by_several_threads) {
@@ -221,7 +232,7 @@ TYPED_TEST_P(device_suite, a_store_outside_its_page_is_refused_and_enqueues_noth
 }
 
 TYPED_TEST_P(device_suite, a_stream_whose_work_all_ended_is_idle) {
-  if (!this->ops()->idle) GTEST_SKIP() << "the device does not tell";
+  if (!this->ops()->idle) return;  // it need not tell
   EXPECT_EQ(this->ops()->idle(this->stream(), &this->failure_), GAR_DONE);
   this->rig_->submit(this->brief_ns, 1);
   ASSERT_EQ(this->record(1), 0);
@@ -241,7 +252,7 @@ REGISTER_TYPED_TEST_SUITE_P(
     the_blocking_wait_says_done_only_after_the_work, polling_says_done_only_after_the_work,
     the_word_arrives_only_after_the_work, a_timeout_passes_as_pending_or_the_work_was_really_done,
     a_number_below_one_that_is_done_is_done, numbers_wrap, two_hundred_records_can_be_in_flight,
-    the_bell_never_comes_before_its_word_and_neither_goes_back,
+    the_bell_never_comes_before_its_word_and_neither_goes_back, the_bell_is_stored_behind_the_word,
     done_is_seen_in_order_by_several_threads, a_record_without_a_bell_stores_its_word_alone,
     a_store_outside_its_page_is_refused_and_enqueues_nothing, a_stream_whose_work_all_ended_is_idle,
     a_page_given_back_keeps_what_was_stored);

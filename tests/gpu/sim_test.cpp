@@ -43,12 +43,15 @@ class sim : public testing::Test {
 TEST_F(sim, work_ends_its_duration_after_what_was_before_it) {
   const uint64_t start_ns = now_ns();
   rig.submit(2 * ms, 1);
-  rig.submit(3 * ms, 2);
+  rig.submit(ms, 2);
   ASSERT_EQ(record(1), 0);
-  ASSERT_EQ(finish(1), GAR_DONE);
+  rig.submit(2 * ms, 3);
+  ASSERT_EQ(record(2), 0);
+  ASSERT_EQ(finish(2), GAR_DONE);
   ASSERT_EQ(queue.settle(nullptr), 0);
-  EXPECT_GE(queue.stored_ns(1) - start_ns, 5 * ms);
-  EXPECT_EQ(truth(), 2u);
+  EXPECT_GE(queue.stored_ns(1) - start_ns, 3 * ms);
+  EXPECT_GE(queue.stored_ns(2) - start_ns, 5 * ms);
+  EXPECT_EQ(truth(), 3u);
 }
 
 TEST_F(sim, work_on_an_idle_queue_starts_at_its_submission) {
