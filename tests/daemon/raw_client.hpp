@@ -78,7 +78,7 @@ class raw_client {
 
   // hello, welcome, all plans.
   bool greet(const std::string& name = "raw") {
-    send(proto::hello{.client_name = name});
+    send(proto::hello{1, 1, 0, name, {}});
     std::optional<proto::welcome> w = receive_as<proto::welcome>();
     if (!w) return false;
     welcome = *w;
