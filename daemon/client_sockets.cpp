@@ -167,10 +167,9 @@ void client_sockets::take_ended() {
 void client_sockets::blocked(session_id id) {
   const auto at = clients_.find(id);
   if (at == clients_.end()) return;
-  if (at->second.link->slow()) {
+  if (std::optional<error> why = at->second.link->broken()) {
     take_ended();
-    const uint32_t most = to_.node->limits().unread_bytes_per_client;
-    to_.node->refuse_session(id, error(errc::SlowReader, {std::to_string(most)}));
+    to_.node->refuse_session(id, *why);
     return carry_out();
   }
   write_to(id);
@@ -178,7 +177,11 @@ void client_sockets::blocked(session_id id) {
 
 void client_sockets::write_to(session_id id) {
   client& c = clients_.at(id);
-  if (c.link->send_unsent()) return read_from(id);
+  if (c.link->send_unsent()) {
+    to_.node->answer_sent(id, clock_.now());
+    set_timer();
+    return read_from(id);
+  }
   if (std::exchange(c.writing, true)) return;
   c.socket.async_wait(asio::posix::stream_descriptor::wait_write,
                       [this, id](const boost::system::error_code& failed) {
@@ -213,7 +216,7 @@ void client_sockets::carry_out() {
     std::vector<effect::any> effects = to_.node->take_effects();
     if (effects.empty()) break;
     for (effect::any& e : effects) {
-      std::visit([this](auto& what) { carry(what); }, e);
+      std::visit([this](auto& what) { this->carry(what); }, e);
     }
   }
   to_.waits->kick();
@@ -228,10 +231,22 @@ void client_sockets::carry(effect::send& e) {
   size_t count = 0;
   if (e.descriptors != effect::with::nothing) descriptors[count++] = link.pages().back().fd();
   if (e.descriptors == effect::with::welcome_pages) {
+    look_at_canary();
     descriptors[count++] = to_.bell->fd();
     descriptors[count++] = to_.state->fd();
   }
   link.send(proto::encode(e.what), std::span(descriptors).first(count));
+}
+
+// A hole under the doorbell parts those devices from it that pinned the page before: what they ring
+// is seen by nobody, and their waits end by a look, at most one park bound late. Whoever connects
+// from here on rings the page as it is now.
+void client_sockets::look_at_canary() {
+  if (to_.bell->canary_intact()) return;
+  log(log_level::warning,
+      "somebody punched a hole into the doorbell page: devices of clients that connected before "
+      "ring unheard, so their waits may end one park bound late");
+  to_.bell->restore_canary();
 }
 
 void client_sockets::carry(effect::close& e) {
@@ -276,6 +291,7 @@ void client_sockets::carry(effect::answer_ask& e) {
     frames.push_back(proto::encode(part));
   }
   at->second.link->send_answer(std::move(frames));
+  if (!at->second.link->has_unsent()) to_.node->answer_sent(e.to, clock_.now());
 }
 
 void client_sockets::carry(effect::log& e) {

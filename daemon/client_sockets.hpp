@@ -81,6 +81,7 @@ class client_sockets {
   void write_to(session_id id);
   void process_ended(session_id id);
   void set_timer();
+  void look_at_canary();
 
   void carry(effect::send& e);
   void carry(effect::close& e);

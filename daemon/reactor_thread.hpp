@@ -17,6 +17,7 @@
 
 #include <array>
 #include <atomic>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -133,6 +134,8 @@ class reactor_thread {
       const turned how = turn(reactor_, clock_, idle_, between);
       for (session_id gone : waits_.board().take_left()) links_.erase(gone);
       publish_counts();
+      // A wait that threw can never end; better no gard than one that lost a wait.
+      if (std::exception_ptr failure = reactor_.take_failure()) std::rethrow_exception(failure);
       if (how != turned::empty) continue;
       if (stopping_ && reactor_.tasks() == 0) break;
       idle_.block();
@@ -149,7 +152,7 @@ class reactor_thread {
       waiting_.store(false, std::memory_order_relaxed);
     }
     for (request& r : taken_) {
-      std::visit([this](auto& what) { carry_out(what); }, r);
+      std::visit([this](auto& what) { this->carry_out(what); }, r);
     }
     taken_.clear();
     return true;

@@ -5,20 +5,20 @@
 // is room. A client that leaves more unread than allowed is slow, and is dropped.
 //
 //   open, nothing unsent -> unsent (the io thread was told) -> open ...
-//        `--> slow (nothing is kept any more) --> closed
+//        `--> broken: too slow, or refused by the kernel (nothing is kept any more) --> closed
 //
 // Invariants: messages leave in the order of their `send`, whichever thread calls; never more than
 // `unread_max` bytes wait, but for one answer to an ask.
-// Threads: send and slow by any; the rest by the io thread. Blocking: never but for the lock.
+// Threads: send by any; the rest by the io thread. Blocking: never but for the lock.
 // Ownership: the descriptor and the pages live until the last holder lets go, so that words are
 // readable while a wait on them is left.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -30,7 +30,7 @@ namespace gar {
 
 class session_link {
  public:
-  // `blocked` is called, by the sending thread, when messages begin to wait or the client is slow.
+  // `blocked` is called, by the sending thread, when messages begin to wait or the link breaks.
   session_link(unique_fd socket, size_t unread_max, std::function<void()> blocked)
       : socket_(std::move(socket)), unread_max_(unread_max), blocked_(std::move(blocked)) {}
 
@@ -41,7 +41,8 @@ class session_link {
   // The frames of one answer: may exceed unread_max. The io thread reads nothing more from the
   // client until they are sent.
   void send_answer(std::vector<std::vector<std::byte>> frames);
-  bool slow() const { return slow_.load(std::memory_order_acquire); }
+  // Why nothing can be sent any more, where the peer's end of the connection does not tell.
+  std::optional<error> broken();
 
   // Sends what waits; true when nothing is left.
   bool send_unsent();
@@ -59,6 +60,7 @@ class session_link {
   // With the lock held: true when the message is done with.
   bool try_send(const message& m);
   void keep(message m, size_t most);
+  void break_with(error why);
 
   unique_fd socket_;
   size_t unread_max_;
@@ -67,7 +69,7 @@ class session_link {
   std::deque<message> unsent_;
   size_t unsent_bytes_ = 0;
   bool closed_ = false;
-  std::atomic<bool> slow_ = false;
+  std::optional<error> broken_;
   std::vector<lines_page> pages_;
 };
 

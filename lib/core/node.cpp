@@ -9,6 +9,8 @@ namespace gar {
 namespace {
 
 constexpr duration handshake_max{proto::handshake_ns_max};
+// Who asks without being a client may take so long to read an answer.
+constexpr duration answer_read_max = from_ms(10'000);
 // A client that is refused over and over must not fill the log; its last line says how many.
 constexpr uint64_t refusals_logged_max = 8;
 
@@ -535,12 +537,19 @@ void node::record(session& s, const proto::outcome_entry& e) {
 }
 
 void node::on(session& s, const proto::ask& m, instant now) {
-  if (s.now == session::state::greeting) {
-    greeting_.erase({s.greet_until, s.id});
-    s.greet_until = now + handshake_max;
-    greeting_.insert({s.greet_until, s.id});
-  }
+  greet_until(s, now + answer_read_max);
   effects_.push_back(effect::answer_ask{s.id, s.who.uid, m.cookie, m.json});
+}
+
+void node::answer_sent(session_id to, instant now) {
+  if (session* s = find(to)) greet_until(*s, now + handshake_max);
+}
+
+void node::greet_until(session& s, instant at) {
+  if (s.now != session::state::greeting) return;
+  greeting_.erase({s.greet_until, s.id});
+  s.greet_until = at;
+  greeting_.insert({s.greet_until, s.id});
 }
 
 // ---- time and the end

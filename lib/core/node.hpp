@@ -69,6 +69,8 @@ class node {
   void refuse_session(session_id whom, const error& why);
 
   void wait_ended(const wait_end& ended);
+  // The whole answer to the session's last ask has left.
+  void answer_sent(session_id to, instant now);
 
   void tick(instant now);
   instant next_deadline() const;
@@ -132,6 +134,7 @@ class node {
   void on(session& s, const proto::outcomes& m);
   void on(session& s, const proto::ask& m, instant now);
 
+  void greet_until(session& s, instant at);
   result<void> add_page(session& s);
   result<void> may_open(const session& s) const;
   result<void> may_wait(session& s, const proto::wait& m);

@@ -56,8 +56,10 @@ class doorbell {
   }
 
   // false: somebody punched a hole under the page; devices that pinned it before ring into memory
-  // that nobody sees. A new page must be made.
+  // that nobody sees, while the file's new page serves whoever maps and pins it from then on.
   bool canary_intact() const { return proto::load_word(page().canary) == proto::doorbell_canary; }
+  // For those who map the page from here on.
+  void restore_canary() const { proto::store_word(page().canary, proto::doorbell_canary); }
 
  private:
   doorbell(unique_fd fd, mapping map) : fd_(std::move(fd)), map_(std::move(map)) {}

@@ -93,6 +93,20 @@ TEST(node, gives_up_on_a_silent_client_after_one_second_and_renews_it_for_an_ask
   EXPECT_EQ(world.decisions.next_deadline(), instant::never());
 }
 
+TEST(node, gives_a_slow_asker_ten_seconds_to_read_its_answer) {
+  node_world world;
+  world.answers_are_read = false;
+  const session_id asks = *world.knock();
+  world.say(asks, proto::ask{5, "{}"});
+  world.run_to(from_ms(8000));
+  EXPECT_TRUE(world.closed.empty());
+  world.decisions.answer_sent(asks, world.clock.now());
+  world.run_to(from_ms(8999));
+  EXPECT_TRUE(world.closed.empty());
+  world.run_to(from_ms(9000));
+  EXPECT_EQ(world.refused(asks, true), number(errc::HandshakeTimeout));
+}
+
 TEST(node, counts_clients_of_all_and_of_one_user) {
   node_world world(world_options({.clients = 3, .clients_per_user = 2}));
   ASSERT_TRUE(world.knock(1).has_value());

@@ -182,6 +182,7 @@ class node_world {
   manual_clock clock;
   std::map<session_id, std::vector<std::unique_ptr<uint64_t[]>>> pages;
   bool pages_can_be_had = true;
+  bool answers_are_read = true;
   node decisions;
   reactor host;
   delegated_waits waits{host};
@@ -209,7 +210,10 @@ class node_world {
   void carry(effect::cancel_wait& e) { waits.cancel(e.which); }
   void carry(effect::answer_probe& e) { waits.answer(e.what); }
   void carry(effect::drop_waits& e) { waits.drop(e.of); }
-  void carry(effect::answer_ask& e) { asked.push_back(e); }
+  void carry(effect::answer_ask& e) {
+    asked.push_back(e);
+    if (answers_are_read) decisions.answer_sent(e.to, clock.now());
+  }
   void carry(effect::log& e) { log.push_back(e.text); }
 
   std::map<session_id, std::deque<proto::completion_entry>> completed_;
