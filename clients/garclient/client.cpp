@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "lib/gpu/driver_probe.hpp"
 #include "lib/linux/socket_paths.hpp"
 
 namespace gar::owner {
@@ -18,7 +19,9 @@ result<std::unique_ptr<attachment>> attachment_of(const client::options& o) {
   if (!paths) return paths.error();
   proto::hello hello;
   hello.client_name = o.name;
-  hello.drivers = {{"sim", true, ""}};
+  for (const driver_capability& d : probe_drivers(probe_depth::loaded)) {
+    hello.drivers.push_back({d.name, d.available, d.why});
+  }
   return std::make_unique<attachment>(std::move(*paths), std::move(hello));
 }
 

@@ -62,7 +62,7 @@ bool client::serve() {
 
 bool client::serve_joining() {
   if (!joining_) return false;
-  if (service_.was_ready(joining_->hands.fd())) {
+  if (service_.take_ready(joining_->hands.fd())) {
     const result<bool> complete = joining_->hands.receive();
     if (complete && *complete) {
       ++tally_.reconnects;
@@ -85,13 +85,14 @@ bool client::serve_link() {
   if (!at) return false;
   const instant now = steady_clock().now();
   at->send_outcomes(now, false);
-  if (!service_.was_ready(at->fd())) return false;
-  const result<link::frames> got = at->receive();
-  if (!got || !publish(got->plans)) {
+  if (!service_.take_ready(at->fd())) return false;
+  const auto publish_one = [this](const proto::plan_scope& p) { return publish({p}); };
+  const result<std::vector<proto::probe_entry>> probes = at->receive(publish_one);
+  if (probes) {
+    answer_probes(*at, *probes);
+  } else {
     lose_link(at);
-    return true;
   }
-  answer_probes(*at, got->probes);
   return true;
 }
 

@@ -238,50 +238,55 @@ void link::send_outcomes(instant now, bool all) {
 
 // ---- The service thread.
 
-result<link::frames> link::receive() {
-  frames got;
+result<std::vector<proto::probe_entry>> link::receive(const publish_function& publish) {
+  std::vector<proto::probe_entry> probes;
   std::array<std::byte, proto::frame_bytes_max + 1> buffer;
   for (;;) {
     result<reception> r = receive_message(socket_.get(), buffer);
     if (!r) return r.error();
     if (r->got == reception::what::ended) return lost_link();
-    if (r->got == reception::what::nothing) return got;
+    if (r->got == reception::what::nothing) return probes;
     silent_.store(false, std::memory_order_relaxed);
     result<proto::message> m = proto::decode({buffer.data(), r->bytes});
     if (!m) return m.error();
-    result<void> taken = take(*m, *r, got);
+    result<void> taken = take(*m, *r, publish, probes);
     if (!taken) return taken.error();
   }
 }
 
-result<void> link::take(proto::message& m, reception& with, frames& into) {
+result<void> link::take(const proto::message& m, reception& with, const publish_function& publish,
+                        std::vector<proto::probe_entry>& probes) {
   const proto::message_type type = proto::type_of(m);
   if (with.descriptor_count != proto::descriptors_of(type)) {
     return error(errc::UnexpectedDescriptors,
                  {std::to_string(with.descriptor_count), std::string(proto::name_of(type)),
                   std::to_string(proto::descriptors_of(type))});
   }
-  const auto done = [](auto&&) -> result<void> { return {}; };
-  return std::visit(
-      overloaded{
-          [&](proto::page& p) { return take_page(p, with); },
-          [&](proto::opened& o) { return done((take_opened(o), 0)); },
-          [&](proto::closed&) { return done(0); },
-          [&](proto::plan_scope& s) { return done((into.plans.push_back(std::move(s)), 0)); },
-          [&](proto::completions& c) { return done((take_completions(c), 0)); },
-          [&](proto::probes& p) {
-            into.probes.insert(into.probes.end(), p.entries.begin(), p.entries.end());
-            return done(0);
-          },
-          [&](proto::refusal& r) -> result<void> {
-            take_refusal(r);
-            if (r.fatal) return lost_link();
-            return {};
-          },
-          [&](proto::bye&) -> result<void> { return lost_link(); },
-          [&](auto&) -> result<void> { return not_ours(proto::name_of(type)); },
-      },
-      m);
+  return std::visit(overloaded{
+                        [&](const proto::page& p) { return take_page(p, with); },
+                        [&](const proto::opened& o) -> result<void> {
+                          take_opened(o);
+                          return {};
+                        },
+                        [&](const proto::closed&) -> result<void> { return {}; },
+                        [&](const proto::plan_scope& s) { return publish(s); },
+                        [&](const proto::completions& c) -> result<void> {
+                          take_completions(c);
+                          return {};
+                        },
+                        [&](const proto::probes& p) -> result<void> {
+                          probes.insert(probes.end(), p.entries.begin(), p.entries.end());
+                          return {};
+                        },
+                        [&](const proto::refusal& r) -> result<void> {
+                          take_refusal(r);
+                          if (r.fatal) return lost_link();
+                          return {};
+                        },
+                        [&](const proto::bye&) -> result<void> { return lost_link(); },
+                        [&](const auto&) -> result<void> { return not_ours(proto::name_of(type)); },
+                    },
+                    m);
 }
 
 result<void> link::take_page(const proto::page& m, reception& with) {

@@ -97,19 +97,18 @@ class link {
   void send_outcomes(instant now, bool all);
 
   // ---- The service thread.
-  // Everything that lies in the socket. `probes` and `plans` are the client's to handle.
-  struct frames {
-    std::vector<proto::probe_entry> probes;
-    std::vector<proto::plan_scope> plans;
-  };
-  result<frames> receive();
+  using publish_function = std::function<result<void>(const proto::plan_scope&)>;
+  // Takes everything that lies in the socket, in order: a plan is published before the refusal
+  // behind it is told. Gives the probes, which are the client's to answer.
+  result<std::vector<proto::probe_entry>> receive(const publish_function& publish);
   void answer(const std::vector<proto::status_entry>& statuses);
   void heard_about(const std::vector<proto::status_entry>& pending, instant now);
   void lose();
   void say_bye();
 
  private:
-  result<void> take(proto::message& m, reception& with, frames& into);
+  result<void> take(const proto::message& m, reception& with, const publish_function& publish,
+                    std::vector<proto::probe_entry>& probes);
   result<void> take_page(const proto::page& m, reception& with);
   void take_opened(const proto::opened& m);
   void take_refusal(const proto::refusal& m);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <system_error>
+#include <utility>
 
 #include "lib/core/query_pace.hpp"
 #include "lib/linux/timer_slack.hpp"
@@ -94,9 +95,11 @@ void service_thread::need_by(instant due) {
   if (running() && sleeps_until_ns_.load(std::memory_order_seq_cst) > due.ns) kick_->raise();
 }
 
-bool service_thread::was_ready(int fd) const {
-  return std::any_of(watched_.begin(), watched_.end(),
-                     [fd](const watched_fd& w) { return w.fd == fd && w.ready; });
+bool service_thread::take_ready(int fd) {
+  for (watched_fd& w : watched_) {
+    if (w.fd == fd) return std::exchange(w.ready, false);
+  }
+  return false;
 }
 
 duration service_thread::cpu_time() const {

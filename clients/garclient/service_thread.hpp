@@ -59,8 +59,8 @@ class service_thread {
   void need_by(instant due);
 
   reactor& host() { return reactor_; }
-  // Did this descriptor end the last sleep?
-  bool was_ready(int fd) const;
+  // Did this descriptor end the last sleep? Asked and answered once.
+  bool take_ready(int fd);
   duration cpu_time() const;
 
  private:

@@ -36,7 +36,7 @@ TEST_F(in_process_wait, each_kind_comes_out_as_scripted) {
   EXPECT_EQ(truth(), 3u);
 
   const uint64_t done = submit_and_record(0);
-  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  wait_for_truth(4);
   ASSERT_EQ(gar_wait(stream_, done, nullptr, &r), 0);
   EXPECT_EQ(r.kind, GAR_KIND_IMMEDIATE);
   EXPECT_EQ(counters().waits, 4u);

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <chrono>
 #include <cstring>
 #include <string>
+#include <thread>
 
 #include "clients/garclient/gar.h"
 
@@ -66,6 +68,10 @@ class sim_fixture : public ::testing::Test {
   }
   // What the last finished work wrote.
   uint64_t truth() const { return __atomic_load_n(&truth_, __ATOMIC_ACQUIRE); }
+  void wait_for_truth(uint64_t value) const {
+    while (truth() < value) std::this_thread::sleep_for(std::chrono::microseconds(100));
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // the record behind it
+  }
   gar_counters counters() const {
     gar_counters c{};
     c.struct_bytes = sizeof(c);

@@ -1,0 +1,263 @@
+// A gard that does what a test tells it to: the protocol's other end, silent, lying or dying on
+// request. Left alone it behaves: it watches the words of the waits it was given and completes
+// them.
+//
+// Threads: one of its own serves every connection; the test's thread tells it what to do and looks
+// at what came. Ended with the object, or by die().
+#pragma once
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <list>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "lib/core/codec.hpp"
+#include "lib/core/descriptor.hpp"
+#include "lib/linux/doorbell.hpp"
+#include "lib/linux/lines_page.hpp"
+#include "lib/linux/state_page.hpp"
+#include "lib/linux/unix_socket.hpp"
+
+namespace gar::test {
+
+struct gard_script {
+  std::string plan = "flag:park_us=100,backstop_us=10000";
+  uint64_t generation = 5;
+  uint16_t version = 1;
+  bool answers_hello = true;
+  bool completes = true;                   // watches words
+  errc refuses_open{};                     // every open, with this
+  errc refuses_waits{};                    // every wait, with this
+  std::vector<std::byte> welcome_instead;  // sent in place of the welcome
+  // Called for every wait before anything else; true: it is dealt with.
+  std::function<bool(const proto::wait&)> on_wait;
+};
+
+class scripted_gard {
+ public:
+  scripted_gard(std::string path, gard_script script)
+      : script_(std::move(script)),
+        listener_(std::move(*listen_at(path, {.type = socket_type::seqpacket, .group = {}}))),
+        bell_(std::move(*doorbell::make())),
+        state_(std::move(*state_page_owner::make())),
+        thread_([this] { serve(); }) {}
+  ~scripted_gard() { die(); }
+
+  // Ends as by kill -9.
+  void die() {
+    stop_ = true;
+    if (thread_.joinable()) thread_.join();
+    connections_.clear();
+    listener_.reset();
+  }
+
+  void send(const proto::message& m) { send_bytes(proto::encode(m)); }
+  void send_bytes(const std::vector<std::byte>& bytes, std::vector<int> fds = {}) {
+    std::lock_guard lock(mutex_);
+    for (connection& c : connections_) (void)send_message(c.socket.get(), bytes, fds);
+  }
+  void complete(uint64_t cookie, errc code = {}, uint8_t confirmed = 0) {
+    proto::completion_entry e{};
+    e.cookie = cookie;
+    e.kind = 3;
+    e.parks = 4;
+    e.code = static_cast<uint16_t>(code);
+    e.confirmed = confirmed;
+    send(proto::completions{{e}});
+  }
+  void set_completes(bool on) {
+    std::lock_guard lock(mutex_);
+    script_.completes = on;
+  }
+
+  // What came, of one type.
+  template <class M>
+  std::vector<M> received() {
+    std::lock_guard lock(mutex_);
+    std::vector<M> of_type;
+    for (const proto::message& m : log_) {
+      if (const M* one = std::get_if<M>(&m)) of_type.push_back(*one);
+    }
+    return of_type;
+  }
+  // Waits until `count` of the type came.
+  template <class M>
+  std::vector<M> await(size_t count) {
+    for (int i = 0; i < 5000; ++i) {
+      std::vector<M> got = received<M>();
+      if (got.size() >= count) return got;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    ADD_FAILURE() << "only " << received<M>().size() << " of " << count << " messages came";
+    std::vector<M> none(count);
+    return none;
+  }
+  size_t connections() {
+    std::lock_guard lock(mutex_);
+    return connections_.size();
+  }
+  // What the word of the n-th stream opened here says.
+  uint64_t word(size_t stream) {
+    std::lock_guard lock(mutex_);
+    return proto::load_word(connections_.back().page.word(stream));
+  }
+
+ private:
+  struct connection {
+    unique_fd socket;
+    lines_page page;
+    uint32_t streams = 0;
+    std::map<uint64_t, proto::wait> pending;
+  };
+
+  void serve() {
+    while (!stop_) {
+      std::vector<pollfd> polled{{listener_.get(), POLLIN, 0}};
+      {
+        std::lock_guard lock(mutex_);
+        for (connection& c : connections_) polled.push_back({c.socket.get(), POLLIN, 0});
+      }
+      ::poll(polled.data(), polled.size(), 1);
+      accept_new();
+      std::unique_lock lock(mutex_);
+      for (auto c = connections_.begin(); c != connections_.end();) {
+        if (read_all(*c, lock)) {
+          watch(*c);
+          ++c;
+        } else {
+          c = connections_.erase(c);
+        }
+      }
+    }
+  }
+
+  void accept_new() {
+    auto accepted = accept_from(listener_.get());
+    if (!accepted || !*accepted) return;
+    std::lock_guard lock(mutex_);
+    connections_.push_back({std::move(**accepted), std::move(*lines_page::make()), 0, {}});
+  }
+
+  bool read_all(connection& c, std::unique_lock<std::mutex>& lock) {
+    std::array<std::byte, proto::frame_bytes_max> buffer;
+    for (;;) {
+      auto got = receive_message(c.socket.get(), buffer);
+      if (!got || got->got == reception::what::ended) return false;
+      if (got->got == reception::what::nothing) return true;
+      auto m = proto::decode({buffer.data(), got->bytes});
+      EXPECT_TRUE(m) << "the library sent what cannot be";
+      if (!m) return false;
+      log_.push_back(*m);
+      answer(c, *m, lock);
+    }
+  }
+
+  void answer(connection& c, const proto::message& m, std::unique_lock<std::mutex>& lock) {
+    if (std::get_if<proto::hello>(&m)) return welcome(c);
+    if (const auto* o = std::get_if<proto::open>(&m)) return open(c, *o);
+    if (const auto* x = std::get_if<proto::close>(&m)) return reply(c, proto::closed{x->cookie});
+    if (const auto* x = std::get_if<proto::cancel>(&m)) return cancel(c, *x);
+    if (const auto* w = std::get_if<proto::wait>(&m)) {
+      const auto on_wait = script_.on_wait;
+      if (on_wait) {
+        lock.unlock();
+        const bool dealt_with = on_wait(*w);
+        lock.lock();
+        if (dealt_with) return;
+      }
+      if (script_.refuses_waits != errc{}) {
+        return refuse(c, w->cookie, script_.refuses_waits, proto::message_type::wait);
+      }
+      c.pending.emplace(w->cookie, *w);
+    }
+  }
+
+  void welcome(connection& c) {
+    if (!script_.answers_hello) return;
+    if (!script_.welcome_instead.empty()) {
+      (void)send_message(c.socket.get(), script_.welcome_instead);
+      return;
+    }
+    proto::welcome w;
+    w.version = script_.version;
+    w.plan_scopes = 1;
+    w.client_id = 77;
+    w.page_bytes = static_cast<uint32_t>(c.page.bytes());
+    w.streams_max = 512;
+    w.waits_max = 4096;
+    w.pages_max = 1;
+    w.plan_generation = script_.generation;
+    w.word_wait = "software";
+    w.executor = "naive";
+    const std::array<int, 3> fds{c.page.fd(), bell_.fd(), state_.fd()};
+    (void)send_message(c.socket.get(), proto::encode(w), fds);
+    reply(c, proto::plan_scope{script_.generation, proto::scope_default, 0, 1, "", script_.plan});
+  }
+
+  void open(connection& c, const proto::open& o) {
+    if (script_.refuses_open != errc{}) {
+      return refuse(c, o.cookie, script_.refuses_open, proto::message_type::open);
+    }
+    const uint32_t at = c.streams++;
+    reply(c, proto::opened{o.cookie, o.base, at + 1, 1, 0, static_cast<uint16_t>(at / 8),
+                           static_cast<uint16_t>(at % 8)});
+  }
+
+  void cancel(connection& c, const proto::cancel& x) {
+    if (c.pending.erase(x.cookie) == 0) return;
+    proto::completion_entry e{};
+    e.cookie = x.cookie;
+    e.code = static_cast<uint16_t>(errc::Cancelled);
+    reply(c, proto::completions{{e}});
+  }
+
+  void refuse(connection& c, uint64_t cookie, errc code, proto::message_type of) {
+    reply(c, proto::refusal{cookie, static_cast<uint16_t>(code), static_cast<uint16_t>(of), false,
+                            "as scripted"});
+  }
+
+  void watch(connection& c) {
+    if (!script_.completes) return;
+    proto::completions done;
+    for (auto w = c.pending.begin(); w != c.pending.end();) {
+      if (!reached(proto::load_word(c.page.word(w->second.stream - 1)), w->second.target)) {
+        ++w;
+        continue;
+      }
+      proto::completion_entry e{};
+      e.cookie = w->first;
+      e.kind = 3;
+      e.parks = 9;
+      done.entries.push_back(e);
+      w = c.pending.erase(w);
+      if (done.entries.size() == proto::completion_entries_max) break;
+    }
+    if (!done.entries.empty()) reply(c, done);
+  }
+
+  void reply(connection& c, const proto::message& m) {
+    (void)send_message(c.socket.get(), proto::encode(m));
+  }
+
+  std::mutex mutex_;
+  gard_script script_;
+  std::list<connection> connections_;
+  std::vector<proto::message> log_;
+  unique_fd listener_;
+  doorbell bell_;
+  state_page_owner state_;
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+};
+
+}  // namespace gar::test
