@@ -19,6 +19,9 @@ namespace {
 // So many frames of one client, and so many new clients, before others have their turn.
 constexpr int frames_per_turn = 64;
 constexpr int accepts_per_turn = 64;
+constexpr int frames_left_max = 1024;  // more than a socket holds
+// Running out of descriptors is said once in so long, however many clients knock.
+constexpr duration complaint_pause = from_ms(1000);
 
 unique_fd open_spare() {
   return unique_fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -56,8 +59,7 @@ void client_sockets::accept_some() {
   for (int i = 0; i < accepts_per_turn && listener_; ++i) {
     result<std::optional<unique_fd>> accepted = accept_from(listener_->native_handle());
     if (!accepted) {
-      log(log_level::warning, "a client was turned away: " + accepted.error().headline());
-      turn_away_one();
+      turn_away_one(accepted.error());
       break;
     }
     if (!*accepted) break;
@@ -68,7 +70,15 @@ void client_sockets::accept_some() {
 }
 
 // Without this the connection would stay in the queue and wake the thread for ever.
-void client_sockets::turn_away_one() {
+void client_sockets::turn_away_one(const error& why) {
+  ++turned_away_;
+  const instant now = clock_.now();
+  if (now >= complain_at_) {
+    log(log_level::warning,
+        fmt::format("{} clients were turned away: {}", turned_away_, why.headline()));
+    turned_away_ = 0;
+    complain_at_ = now + complaint_pause;
+  }
   spare_.reset();
   (void)accept_from(listener_->native_handle());
   spare_ = open_spare();
@@ -109,8 +119,9 @@ void client_sockets::accept_one(unique_fd socket) {
 }
 
 void client_sockets::process_ended(session_id id) {
-  // What it sent before it died still counts: an outcome, a bye.
-  while (read_one(id)) {
+  // What it sent before it died still counts: an outcome, a bye. Whoever else holds its socket may
+  // go on sending.
+  for (int i = 0; i < frames_left_max && read_one(id); ++i) {
   }
   take_ended();
   to_.node->disconnect(id);
@@ -154,7 +165,7 @@ bool client_sockets::read_one(session_id id) {
   } else {
     to_.node->receive(id, std::span(frame_).first(got->bytes), got->descriptor_count, clock_.now());
   }
-  carry_out();
+  carry_effects();
   return true;
 }
 
@@ -212,6 +223,11 @@ result<lines_view> client_sockets::make_page(session_id of) {
 }
 
 void client_sockets::carry_out() {
+  carry_effects();
+  to_.waits->kick();
+}
+
+void client_sockets::carry_effects() {
   for (;;) {
     std::vector<effect::any> effects = to_.node->take_effects();
     if (effects.empty()) break;
@@ -219,7 +235,6 @@ void client_sockets::carry_out() {
       std::visit([this](auto& what) { this->carry(what); }, e);
     }
   }
-  to_.waits->kick();
   set_timer();
 }
 

@@ -73,13 +73,14 @@ class client_sockets {
   void wait_to_accept();
   void accept_some();
   void accept_one(unique_fd socket);
-  void turn_away_one();
+  void turn_away_one(const error& why);
   void read_from(session_id id);
   void read_some(session_id id);
   bool read_one(session_id id);
   void blocked(session_id id);
   void write_to(session_id id);
   void process_ended(session_id id);
+  void carry_effects();
   void set_timer();
   void look_at_canary();
 
@@ -96,7 +97,9 @@ class client_sockets {
   wiring to_;
   steady_clock clock_;
   std::optional<boost::asio::posix::stream_descriptor> listener_;
-  unique_fd spare_;  // given up to turn somebody away when descriptors run out
+  unique_fd spare_;           // given up to turn somebody away when descriptors run out
+  uint64_t turned_away_ = 0;  // since the last complaint
+  instant complain_at_;
   boost::asio::steady_timer timer_;
   instant timer_at_ = instant::never();
   std::unordered_map<session_id, client> clients_;

@@ -54,7 +54,7 @@ class naive_port {
       if (!done || *done) return done;
       const instant now = clock_.now();
       if (now >= entry_->what.deadline) return false;
-      if (entry_->what.word_authority) {
+      if (entry_->what.how.park == park_kind::poll) {
         spin(std::min(now + block_park_max, entry_->what.deadline));
       } else {
         // Its word ran backwards: that must cost no CPU.

@@ -9,11 +9,11 @@
 //   query   verdict, else the word; parked before:     the word
 //           ask the owner
 //   block   (its plans are the owner's to run)         armed word, no bound but the deadline
-//   poll    armed word, asking at each backstop        a look each turn
+//   poll    armed word, asking at each backstop        a look each turn, under a poll plan
 //   park    armed word; a verdict answers "arrived"    armed word
 //
-// `poll` of an owner's stream is reached only when its word ran backwards; it must not cost CPU,
-// since a client could do that on purpose.
+// `poll` under another plan is reached only when a word ran backwards; it must not cost CPU, since a
+// client could do that on purpose.
 //
 // Invariants: a wait ends as run_wait ends it, or Cancelled when the board stopped it; it is ended
 // at the board exactly once.
@@ -68,7 +68,7 @@ class delegated_port {
       result<bool> done = query(sequence);
       if (!done || *done) co_return done;
       if (owner_->now() >= entry_->what.deadline) co_return false;
-      if (entry_->what.word_authority) {
+      if (entry_->what.how.park == park_kind::poll) {
         co_await owner_->yield_now();
       } else {
         parked_ = true;

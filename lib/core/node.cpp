@@ -112,7 +112,7 @@ std::string_view node::words_of(leaving how) {
     case leaving::said_bye:
       return "said bye";
     case leaving::thrown_out:
-      return "was thrown out";
+      break;
     case leaving::let_go:
       return "was let go";
   }
@@ -130,7 +130,8 @@ void node::end(session& s, leaving how) {
   user->second.waits -= static_cast<uint32_t>(dropped);
   if (--user->second.clients == 0) users_.erase(user);
 
-  if (s.now == session::state::established || s.refusals > 0) {
+  // Who is thrown out has its line already.
+  if (how != leaving::thrown_out && (s.now == session::state::established || s.refusals > 0)) {
     const bool loss = how == leaving::owner_gone && dropped > 0;
     log(loss ? effect::log::level::warning : effect::log::level::info,
         fmt::format("{} {}: {} waits dropped, {} streams closed, {} refusals", who_is(s),
@@ -161,7 +162,9 @@ void node::refuse(session& s, const request& of, const error& why) {
 
 void node::fail(session& s, const request& of, const error& why) {
   ++s.refusals;
-  log(effect::log::level::warning, fmt::format("{}: {}; closed", who_is(s), why.headline()));
+  log(effect::log::level::warning,
+      fmt::format("{}: {}; thrown out, {} waits dropped, {} streams closed, {} refusals", who_is(s),
+                  why.headline(), s.cookies.size(), s.open_streams, s.refusals));
   send(s,
        proto::refusal{of.cookie, why.number(), static_cast<uint16_t>(of.type), true, why.text()});
   end(s, leaving::thrown_out);

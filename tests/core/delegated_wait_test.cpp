@@ -427,6 +427,23 @@ TEST(word_authority, looks_at_a_polled_word_in_each_turn) {
   EXPECT_EQ(world.completion(a.id)->code, number(errc::Cancelled));
 }
 
+// A client could let its word run backwards on purpose, to make gard burn a core.
+TEST(word_authority, parks_on_a_word_that_ran_backwards_instead_of_spinning) {
+  node_world world;
+  auto a = world.connect("a");
+  const auto s = world.open(a, proto::authority_word);
+  world.say(a.id, a.wait_for(*s, 5));
+  uint64_t& word = world.pages.at(a.id)[0][s->line_index * 8u + s->slot];
+  proto::store_word(word, 5);
+  world.host.look();
+  proto::store_word(word, 4);
+  world.settle();
+  EXPECT_FALSE(world.host.has_ready());
+  EXPECT_EQ(world.host.armed(), 1u);
+  world.store(a, *s, 5);
+  EXPECT_EQ(world.completion(a.id)->kind, proto::kind_parked);
+}
+
 TEST(word_authority, never_asks_the_owner) {
   node_world world;
   auto a = world.connect("a");
