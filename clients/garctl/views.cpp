@@ -28,12 +28,12 @@ std::string ms_text(const json::value& from, std::string_view path) {
   return ms ? readable_ns(*ms * ms_ns) : "?";
 }
 
-// How what runs relates to what was asked for.
+// What runs, and on a line of its own what was asked for, where that is something else.
 std::string against_request(const json::value& from, std::string_view what) {
   const std::string requested = text_field(from, std::string(what) + ".requested");
   const std::string running = text_field(from, std::string(what) + ".running");
-  if (requested == running) return running + " (as requested)";
-  return running + " (requested: " + requested + ")";
+  if (requested == running) return running + ", as requested";
+  return running + '\n' + std::string(name_columns, ' ') + "requested: " + requested;
 }
 
 std::string warnings_of(const json::array& list, const paint& colours) {
@@ -43,9 +43,8 @@ std::string warnings_of(const json::array& list, const paint& colours) {
 }
 
 std::string executor_lines(const json::value& status, const paint& colours) {
-  std::string text = against_request(status, "executor");
-  text += ", strictness " + text_field(status, "executor.strictness");
-  std::string lines = named_line("executor", text, colours);
+  std::string lines = named_line("executor", against_request(status, "executor"), colours);
+  lines += named_line("", "strictness: " + text_field(status, "executor.strictness"), colours);
   if (const json::value* warning = field_at(status, "executor.warning")) {
     lines += warning_lines(*warning, name_columns, colours);
   }
@@ -63,8 +62,7 @@ std::string word_wait_line(const json::value& status, const paint& colours) {
 
 std::string plan_lines(const json::value& status, const paint& colours) {
   std::string lines = named_line("plan", against_request(status, "plan"), colours);
-  lines +=
-      std::string(name_columns, ' ') + "generation " + count_text(status, "plan.generation") + '\n';
+  lines += named_line("", "generation: " + count_text(status, "plan.generation"), colours);
   const json::value* plan = field_at(status, "plan");
   return plan ? lines + warnings_of(list_field(*plan, "warnings"), colours) : lines;
 }

@@ -192,7 +192,7 @@ TEST_F(garctl_requests, a_fallback_is_shown_with_its_number_and_remedy) {
            R"("text":"because"}}}})";
   });
   const outcome got = run(asking(verb::status));
-  EXPECT_THAT(got.out, HasSubstr("naive (requested: io-uring)"));
+  EXPECT_THAT(got.out, HasSubstr("naive\n            requested: io-uring"));
   EXPECT_THAT(got.out, HasSubstr("0x0003 ExecutorFallback: because"));
   EXPECT_THAT(got.out, HasSubstr("Enable what is missing"));
 }
