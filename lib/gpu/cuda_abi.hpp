@@ -116,4 +116,12 @@ static_assert(offsetof(memory_operation, alias) == 32);
   X(StreamBatchMemOp, cuStreamBatchMemOp_v2, PFN_cuStreamBatchMemOp_v11070, \
     status(stream on, unsigned count, memory_operation* operations, unsigned flags))
 
+// The functions' types, under the members' names.
+namespace functions {
+#define GAR_CUDA_FUNCTION(member, symbol, pfn, ...) using member = __VA_ARGS__;
+GAR_CUDA_CALLS(GAR_CUDA_FUNCTION)
+GAR_CUDA_OPTIONAL_CALLS(GAR_CUDA_FUNCTION)
+#undef GAR_CUDA_FUNCTION
+}  // namespace functions
+
 }  // namespace gar::cuda

@@ -82,4 +82,12 @@ inline constexpr unsigned register_mapped = 2;
   X(StreamGetDevice, hipStreamGetDevice, status(stream of, device* owner)) \
   X(GetStreamDeviceId, hipGetStreamDeviceId, int(stream of))
 
+// The functions' types, under the members' names.
+namespace functions {
+#define GAR_HIP_FUNCTION(member, symbol, ...) using member = __VA_ARGS__;
+GAR_HIP_CALLS(GAR_HIP_FUNCTION)
+GAR_HIP_OPTIONAL_CALLS(GAR_HIP_FUNCTION)
+#undef GAR_HIP_FUNCTION
+}  // namespace functions
+
 }  // namespace gar::hip

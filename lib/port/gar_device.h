@@ -24,10 +24,13 @@ extern "C" {
 #define GAR_PENDING 0
 #define GAR_DONE 1
 #define GAR_FAILED (-1)
+#define GAR_REFUSED (-2) /* of `arm` only: nothing was enqueued, and the stream is as it was */
 
 typedef struct gar_device_failure {
-  int32_t status; /* the vendor's number */
-  char call[48];  /* the vendor call that failed, ends in NUL */
+  int32_t status; /* the vendor's number; of GAR_REFUSED an error number of gar_errors.h */
+  char call[48];  /* the vendor call that failed, ends in NUL; of GAR_REFUSED the error's {0} */
+  char text[96];  /* the vendor's name and words for the status, ends in NUL, may be empty; of
+                     GAR_REFUSED the error's {1} */
 } gar_device_failure;
 
 /* A page of host memory that the device has been told of. */
@@ -55,7 +58,8 @@ typedef struct gar_device_ops {
 
   /* Enqueues, behind all work of the stream so far and in this order, each visible before the next:
    * the word's store, then the doorbell's; and whatever makes `query(sequence)` answer. `bell` is
-   * NULL where there is no doorbell. Returns 0 only if the word's store was enqueued. */
+   * NULL where there is no doorbell. Returns 0 only if the word's store was enqueued; GAR_FAILED
+   * makes the stream fail, GAR_REFUSED only this record. */
   int (*arm)(void* stream, uint64_t sequence, const gar_device_store* word,
              const gar_device_store* bell, gar_device_failure* failure);
 

@@ -1,0 +1,545 @@
+#include "tests/fake/fake_machine.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <sstream>
+#include <utility>
+
+namespace fake {
+namespace {
+
+thread_local unsigned thread_mode = mode_global;
+
+// Where a device sees host memory: far from where the host does.
+constexpr uint64_t device_offset = uint64_t{1} << 60;
+constexpr uint64_t memory_base = uint64_t{1} << 61;
+constexpr uint64_t fill_bytes_per_us = 1000;  // about 1 GB/s: work that lasts, in small memory
+constexpr size_t log_max = 1 << 20;
+
+uint64_t environment_number(const char* name, uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+// "a=1,b=2"
+std::vector<std::pair<std::string, uint64_t>> environment_pairs(const char* name) {
+  std::vector<std::pair<std::string, uint64_t>> pairs;
+  const char* text = std::getenv(name);
+  std::istringstream all(text ? text : "");
+  for (std::string one; std::getline(all, one, ',');) {
+    const size_t at = one.find('=');
+    if (at == std::string::npos) continue;
+    pairs.emplace_back(one.substr(0, at), std::strtoull(one.c_str() + at + 1, nullptr, 10));
+  }
+  return pairs;
+}
+
+void store_release(uint64_t* target, uint64_t value) {
+  std::atomic_ref<uint64_t>(*target).store(value, std::memory_order_release);
+}
+
+}  // namespace
+
+machine& machine::get() {
+  static machine* const made = new machine;
+  return *made;
+}
+
+machine::machine() {
+  read_environment();
+}
+
+void machine::read_environment() {
+  constexpr unsigned always = UINT32_MAX;
+  devices_ = static_cast<int>(environment_number("FAKE_DEVICES", 2));
+  version_ = static_cast<int>(environment_number("FAKE_VERSION", 0));
+  init_status_ = static_cast<status>(environment_number("FAKE_INIT", 0));
+  for (const auto& [call, answer] : environment_pairs("FAKE_FAIL")) {
+    faults[call] = {static_cast<status>(answer), 0, always};
+  }
+  for (const auto& [call, delay_ns] : environment_pairs("FAKE_SLOW")) delays_ns[call] = delay_ns;
+  const char* stores = std::getenv("FAKE_STORES");
+  if (stores && std::strcmp(stores, "lost") == 0) stores_to_lose = always;
+  if (stores && std::strncmp(stores, "late=", 5) == 0) {
+    stores_to_delay = always;
+    store_delay_ns = std::strtoull(stores + 5, nullptr, 10);
+  }
+}
+
+// ---- Calls.
+
+status machine::begin(const char* call) {
+  uint64_t delay_ns = 0;
+  status answer = success;
+  {
+    std::lock_guard hold(lock);
+    if (auto slow = delays_ns.find(call); slow != delays_ns.end()) delay_ns = slow->second;
+    auto fault = faults.find(call);
+    if (fault != faults.end()) {
+      if (fault->second.skip > 0) {
+        --fault->second.skip;
+      } else if (fault->second.times > 0) {
+        answer = fault->second.answer;
+        if (fault->second.times != UINT32_MAX) --fault->second.times;
+      }
+    }
+  }
+  if (delay_ns > 0) std::this_thread::sleep_for(std::chrono::nanoseconds(delay_ns));
+  return answer;
+}
+
+status machine::end(const char* call, status answer, uint64_t a, uint64_t b, uint64_t c) {
+  std::lock_guard hold(lock);
+  auto [number, fresh] =
+      thread_numbers_.try_emplace(std::this_thread::get_id(), thread_numbers_.size() + 1);
+  (void)fresh;
+  if (log.size() == log_max) log.erase(log.begin(), log.begin() + log_max / 2);
+  fake_call entry{{}, {a, b, c}, answer, number->second};
+  std::strncpy(entry.name, call, sizeof(entry.name) - 1);
+  log.push_back(entry);
+  return answer;
+}
+
+void machine::violation(const std::string& what) {
+  violations.push_back(what);
+}
+
+status machine::init() {
+  if (init_status_ != success) return init_status_;
+  if (devices_ == 0) return no_device;
+  initialized_ = true;
+  return success;
+}
+
+// ---- Contexts.
+
+context* machine::create(int device) {
+  contexts_.push_back(std::make_unique<context>(context{device, false}));
+  return contexts_.back().get();
+}
+
+context* machine::primary(int device) {
+  primary_context& p = primaries_[device];
+  if (!p.now || !p.now->alive) {
+    p.now = create(device);
+    p.now->primary = true;
+  }
+  return p.now;
+}
+
+status machine::retain(int device, context** retained) {
+  if (device < 0 || device >= devices_) return invalid_device;
+  *retained = primary(device);
+  ++primaries_[device].references;
+  return success;
+}
+
+status machine::release(int device) {
+  if (device < 0 || device >= devices_) return invalid_device;
+  primary_context& p = primaries_[device];
+  if (p.references == 0) {
+    violation("a primary context was released more often than retained");
+    return invalid_context;
+  }
+  if (--p.references == 0 && p.now) destroy(p.now);
+  return success;
+}
+
+void machine::reset(int device) {
+  if (primaries_[device].now) destroy(primaries_[device].now);
+}
+
+status machine::destroy(context* c) {
+  if (!c->alive) return context_is_destroyed;
+  c->alive = false;
+  for (auto& s : streams_) {
+    if (s->in == c) s->queue.clear();
+  }
+  for (auto at = registrations_.begin(); at != registrations_.end();) {
+    if (at->second->in != c) {
+      ++at;
+      continue;
+    }
+    at->second->alive = false;
+    at = registrations_.erase(at);
+  }
+  changed.notify_all();
+  return success;
+}
+
+status machine::usable(const context* c) const {
+  if (!c) return invalid_context;
+  if (!c->alive) return context_is_destroyed;
+  return c->sticky;
+}
+
+// ---- Streams.
+
+stream* machine::create_stream(context* in, bool blocking) {
+  auto made = std::make_unique<stream>();
+  made->in = in;
+  made->blocking = blocking;
+  known_streams_.insert(made.get());
+  streams_.push_back(std::move(made));
+  ++live_streams_;
+  return streams_.back().get();
+}
+
+status machine::destroy_stream(stream* s) {
+  if (!s->alive) {
+    violation("a stream was destroyed twice");
+    return invalid_handle;
+  }
+  s->alive = false;
+  --live_streams_;
+  changed.notify_all();
+  return usable(s->in);
+}
+
+status machine::resolve(void* handle, context* current, stream** found) {
+  const auto number = reinterpret_cast<uintptr_t>(handle);
+  if (number <= 2) {
+    if (status s = usable(current); s != success) return s;
+    stream*& of =
+        number == 2 ? per_thread_[{std::this_thread::get_id(), current}] : legacy_[current];
+    if (!of) {
+      of = create_stream(current, true);
+      of->legacy = number != 2;
+      --live_streams_;  // nobody made it
+    }
+    *found = of;
+    return success;
+  }
+  auto* s = static_cast<stream*>(handle);
+  if (!known_streams_.contains(s) || !s->alive) {
+    violation("a stream was used that is not there");
+    return invalid_handle;
+  }
+  *found = s;
+  return usable(s->in);
+}
+
+status machine::enqueue(stream* s, operation o, const char* call) {
+  if (status bad = usable(s->in); bad != success) return bad;
+  const bool programs_own = o.kind == operation::what::work;
+  if (legacy_blocked(s)) {
+    if (!programs_own) violation(std::string(call) + " on the default stream during a capture");
+    for (stream* one : std::set<stream*>(capturing_)) {
+      if (one->in == s->in && one->blocking) invalidate(one);
+    }
+    return capture_implicit;
+  }
+  if (s->capture != 0) {
+    if (!programs_own) violation(std::string(call) + " on a stream that is being captured");
+    return success;  // it becomes part of the graph, and is not run
+  }
+  if (o.into) ++o.into->pending_stores;
+  s->queue.push_back(std::move(o));
+  if (!s->has_thread) {
+    s->has_thread = true;
+    std::thread([this, s] { run(s); }).detach();
+  }
+  changed.notify_all();
+  return success;
+}
+
+void machine::run(stream* s) {
+  held_lock held(lock);
+  for (;;) {
+    changed.wait(held, [s] { return !s->queue.empty() || !s->alive || !s->in->alive; });
+    if (s->queue.empty()) {
+      s->has_thread = false;
+      return;
+    }
+    operation next = std::move(s->queue.front());
+    s->queue.pop_front();
+    s->running = true;
+    execute(s, next, held);
+    s->running = false;
+    changed.notify_all();
+  }
+}
+
+void machine::execute(stream* s, operation& o, held_lock& held) {
+  const auto dead = [s] { return !s->in->alive || s->in->sticky != success; };
+  if (o.duration_ns > 0) {
+    changed.wait_for(held, std::chrono::nanoseconds(o.duration_ns), dead);
+  }
+  if (o.into) --o.into->pending_stores;
+  if (dead()) return;
+  switch (o.kind) {
+    case operation::what::mark:
+      o.marked->reached = std::max(o.marked->reached, o.mark);
+      return;
+    case operation::what::work:
+      if (o.fault != success) s->in->sticky = o.fault;
+      break;
+    case operation::what::store:
+      if (o.lost) return;
+      if (!o.into->alive) {
+        violation("a store into memory that is not registered any more");
+        return;
+      }
+      break;
+  }
+  if (o.target && o.fault == success) store_release(o.target, o.value);
+}
+
+status machine::query_stream(stream* s) {
+  if (s->capture != 0) {
+    invalidate(s);
+    return capture_unsupported;
+  }
+  if (legacy_blocked(s)) return capture_implicit;
+  if (status no = unsafe(); no != success) return no;
+  if (status bad = usable(s->in); bad != success) return bad;
+  return idle(s) ? success : not_ready;
+}
+
+status machine::synchronize_stream(stream* s, held_lock& held) {
+  if (s->capture != 0) {
+    invalidate(s);
+    return capture_unsupported;
+  }
+  if (status no = unsafe(); no != success) return no;
+  changed.wait(held, [this, s] { return usable(s->in) != success || idle(s); });
+  return usable(s->in);
+}
+
+status machine::synchronize(context* c, held_lock& held) {
+  if (status bad = usable(c); bad != success) return bad;
+  bool captured = false;
+  for (stream* one : std::set<stream*>(capturing_)) {
+    if (one->in != c) continue;
+    captured = true;
+    invalidate(one);
+  }
+  if (captured) return capture_unsupported;
+  if (status no = unsafe(); no != success) return no;
+  changed.wait(held, [this, c] {
+    return usable(c) != success ||
+           std::all_of(streams_.begin(), streams_.end(),
+                       [&](const auto& s) { return s->in != c || idle(s.get()); });
+  });
+  return usable(c);
+}
+
+// ---- Events.
+
+event* machine::create_event(context* in, unsigned flags) {
+  events_.push_back(std::make_unique<event>(event{in, flags}));
+  ++live_events_;
+  return events_.back().get();
+}
+
+status machine::destroy_event(event* e) {
+  if (!e->alive) {
+    violation("an event was destroyed twice");
+    return invalid_handle;
+  }
+  e->alive = false;
+  --live_events_;
+  return success;
+}
+
+status machine::record(event* e, stream* s) {
+  if (!e->alive) {
+    violation("an event was recorded after it was destroyed");
+    return invalid_handle;
+  }
+  if (e->in != s->in) return invalid_handle;
+  operation mark;
+  mark.kind = operation::what::mark;
+  mark.marked = e;
+  mark.mark = e->recorded + 1;
+  const bool captured = s->capture != 0;
+  const status queued = enqueue(s, std::move(mark), "an event record");
+  if (queued != success) return queued;
+  e->captured = captured;
+  if (!captured) ++e->recorded;
+  return success;
+}
+
+status machine::query_event(event* e) {
+  if (!e->alive) {
+    violation("an event was queried after it was destroyed");
+    return invalid_handle;
+  }
+  if (status no = unsafe(); no != success) return no;
+  if (e->captured) return captured_event;
+  if (status bad = usable(e->in); bad != success) return bad;
+  return e->reached >= e->recorded ? success : not_ready;
+}
+
+status machine::synchronize_event(event* e, held_lock& held) {
+  if (!e->alive) {
+    violation("an event was waited for after it was destroyed");
+    return invalid_handle;
+  }
+  if (status no = unsafe(); no != success) return no;
+  if (e->captured) return captured_event;
+  const uint64_t until = e->recorded;
+  changed.wait(held, [&] { return usable(e->in) != success || e->reached >= until; });
+  return usable(e->in);
+}
+
+// ---- Host memory.
+
+status machine::register_memory(context* in, void* host, size_t bytes, bool portable) {
+  if (status no = unsafe(); no != success) return no;
+  if (status bad = usable(in); bad != success) return bad;
+  auto* at = static_cast<char*>(host);
+  for (auto [first, last] = registrations_.equal_range(at); first != last; ++first) {
+    if (first->second->in == in || first->second->portable || portable) return already_registered;
+  }
+  registrations_.emplace(at, std::make_shared<registration>(registration{in, at, bytes, portable}));
+  return success;
+}
+
+status machine::unregister_memory(context* in, void* host) {
+  if (status no = unsafe(); no != success) return no;
+  if (status bad = usable(in); bad != success) return bad;
+  for (auto [first, last] = registrations_.equal_range(static_cast<char*>(host)); first != last;
+       ++first) {
+    if (first->second->in != in) continue;
+    if (first->second->pending_stores > 0) {
+      violation("memory was unregistered while stores into it were pending");
+    }
+    first->second->alive = false;
+    registrations_.erase(first);
+    return success;
+  }
+  return not_registered;
+}
+
+std::shared_ptr<registration> machine::registered_at(const context* in, const void* host) {
+  const auto* at = static_cast<const char*>(host);
+  for (const auto& [start, one] : registrations_) {
+    const bool here = at >= one->host && at < one->host + one->bytes;
+    if (here && (one->in == in || one->portable)) return one;
+  }
+  return nullptr;
+}
+
+status machine::device_address(context* in, void* host, uint64_t* address) {
+  if (status bad = usable(in); bad != success) return bad;
+  if (!registered_at(in, host)) return invalid_value;
+  *address = reinterpret_cast<uintptr_t>(host) + device_offset;
+  return success;
+}
+
+status machine::store(stream* s, uint64_t address, uint64_t value, const char* call) {
+  if (status bad = usable(s->in); bad != success) return bad;
+  if (address % sizeof(uint64_t) != 0) return invalid_value;
+  if (address < device_offset || address >= memory_base) {
+    violation("a store to an address that the device does not know");
+    return invalid_value;
+  }
+  auto* target = reinterpret_cast<uint64_t*>(address - device_offset);
+  operation o;
+  o.kind = operation::what::store;
+  o.into = registered_at(s->in, target);
+  if (!o.into) {
+    violation("a store into memory that is not registered");
+    return invalid_value;
+  }
+  o.target = target;
+  o.value = value;
+  if (stores_to_lose > 0) {
+    o.lost = true;
+    if (stores_to_lose != UINT32_MAX) --stores_to_lose;
+  } else if (stores_to_delay > 0) {
+    o.duration_ns = store_delay_ns;
+    if (stores_to_delay != UINT32_MAX) --stores_to_delay;
+  }
+  return enqueue(s, std::move(o), call);
+}
+
+// ---- Device memory.
+
+uint64_t machine::allocate(size_t bytes) {
+  const uint64_t last =
+      memory_.empty() ? memory_base : memory_.rbegin()->first + memory_.rbegin()->second->size();
+  const uint64_t at = (last + 4095) / 4096 * 4096;
+  memory_.emplace(at, std::make_unique<std::vector<char>>(bytes));
+  return at;
+}
+
+status machine::deallocate(uint64_t address) {
+  return memory_.erase(address) == 1 ? success : invalid_value;
+}
+
+status machine::fill(stream* s, uint64_t address, uint32_t value, size_t count, const char* call) {
+  operation o;
+  o.duration_ns = count * sizeof(uint32_t) * 1000 / fill_bytes_per_us;
+  o.value = value;
+  if (address >= memory_base) {
+    if (!memory_.contains(address)) return invalid_value;
+  } else {
+    auto* target = reinterpret_cast<uint64_t*>(address - device_offset);
+    o.into = registered_at(s->in, target);
+    if (!o.into || count != 2) return invalid_value;
+    o.kind = operation::what::store;
+    o.target = target;
+    o.value = uint64_t{value} << 32 | value;
+  }
+  return enqueue(s, std::move(o), call);
+}
+
+// ---- Captures.
+
+bool machine::legacy_blocked(const stream* s) const {
+  return s->legacy && std::any_of(capturing_.begin(), capturing_.end(), [s](const stream* one) {
+           return one->in == s->in && one->blocking;
+         });
+}
+
+void machine::invalidate(stream* s) {
+  s->capture = 2;
+}
+
+status machine::begin_capture(stream* s, unsigned mode) {
+  if (s->legacy || s->capture != 0) return capture_unsupported;
+  s->capture = 1;
+  s->capture_mode = mode;
+  s->capture_thread = std::this_thread::get_id();
+  capturing_.insert(s);
+  return success;
+}
+
+status machine::end_capture(stream* s) {
+  if (s->capture == 0) return capture_unmatched;
+  const bool whole = s->capture == 1;
+  s->capture = 0;
+  capturing_.erase(s);
+  return whole ? success : capture_invalidated;
+}
+
+status machine::capture_of(stream* s, unsigned* state) {
+  if (legacy_blocked(s)) return capture_implicit;
+  *state = s->capture;
+  return success;
+}
+
+status machine::unsafe() {
+  if (thread_mode == mode_relaxed) return success;
+  bool prohibited = false;
+  for (stream* one : std::set<stream*>(capturing_)) {
+    const bool mine = one->capture_thread == std::this_thread::get_id();
+    const bool counts = mine ? one->capture_mode != mode_relaxed
+                             : thread_mode == mode_global && one->capture_mode == mode_global;
+    if (!counts) continue;
+    prohibited = true;
+    invalidate(one);
+  }
+  return prohibited ? capture_unsupported : success;
+}
+
+unsigned machine::exchange_mode(unsigned mode) {
+  return std::exchange(thread_mode, mode);
+}
+
+}  // namespace fake

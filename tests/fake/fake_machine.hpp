@@ -1,0 +1,224 @@
+// A machine with GPUs in software: what both fake drivers are made of.
+//
+//   device -> primary context (counted references) and others -> streams, events
+//   stream: work, stores and event marks in order, on a thread of its own
+//   host memory: registered per context, or once for all; the device sees it at another address
+//   captures: per stream; a thread's mode says which calls it must not make meanwhile
+//
+// Invariants: objects are never freed, so that a handle used after its end is told from a live one
+// and is logged as a violation. Every status is a vendor's number; both vendors have the same.
+// Threads: any; one lock for everything. Blocking: synchronize_*, and calls made slow.
+// Does not: let the legacy stream wait for blocking streams, nor the other way round.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tests/fake/fake_controls.hpp"
+
+namespace fake {
+
+using status = int32_t;
+inline constexpr status success = 0;
+inline constexpr status invalid_value = 1;
+inline constexpr status out_of_memory = 2;
+inline constexpr status not_initialized = 3;
+inline constexpr status no_device = 100;
+inline constexpr status invalid_device = 101;
+inline constexpr status invalid_context = 201;
+inline constexpr status invalid_handle = 400;
+inline constexpr status not_ready = 600;
+inline constexpr status context_is_destroyed = 709;
+inline constexpr status already_registered = 712;
+inline constexpr status not_registered = 713;
+inline constexpr status capture_unsupported = 900;
+inline constexpr status capture_invalidated = 901;
+inline constexpr status capture_unmatched = 903;
+inline constexpr status capture_implicit = 906;
+inline constexpr status captured_event = 907;
+
+inline constexpr unsigned mode_global = 0;
+inline constexpr unsigned mode_thread_local = 1;
+inline constexpr unsigned mode_relaxed = 2;
+
+struct context {
+  int device;
+  bool primary;
+  bool alive = true;
+  status sticky = success;
+};
+
+struct registration {
+  context* in;
+  char* host;
+  size_t bytes;
+  bool portable;
+  bool alive = true;
+  size_t pending_stores = 0;
+};
+
+struct event {
+  context* in;
+  unsigned flags;
+  bool alive = true;
+  bool captured = false;
+  uint64_t recorded = 0;  // how often
+  uint64_t reached = 0;   // the latest record that was reached
+};
+
+struct operation {
+  enum class what : uint8_t { work, store, mark } kind = what::work;
+  uint64_t duration_ns = 0;
+  uint64_t* target = nullptr;
+  uint64_t value = 0;
+  status fault = success;
+  std::shared_ptr<registration> into;
+  event* marked = nullptr;
+  uint64_t mark = 0;
+  bool lost = false;
+};
+
+struct stream {
+  context* in;
+  bool blocking;
+  bool legacy = false;
+  bool alive = true;
+  unsigned capture = 0;  // 0 none, 1 active, 2 invalidated
+  unsigned capture_mode = 0;
+  std::thread::id capture_thread;
+  std::deque<operation> queue;
+  bool running = false;  // an operation is being executed
+  bool has_thread = false;
+};
+
+// Which call this is, as the log and the faults know it. Made at the entry of each exported call.
+class machine {
+ public:
+  // Never destroyed: its threads run until the process ends.
+  static machine& get();
+
+  std::mutex lock;
+  std::condition_variable changed;
+
+  // ---- Every call begins and ends with these.
+  // The status that a fault puts in place of the call, or success.
+  status begin(const char* call);
+  status end(const char* call, status answer, uint64_t a, uint64_t b, uint64_t c);
+  void violation(const std::string& what);
+
+  // ---- Start. `held` is the lock.
+  status init();
+  bool initialized() const { return initialized_; }
+  int devices() const { return devices_; }
+  int version(int otherwise) const { return version_ ? version_ : otherwise; }
+
+  // ---- Contexts. With the lock held, as all below.
+  status retain(int device, context** primary);
+  status release(int device);
+  status destroy(context* c);
+  context* create(int device);
+  context* primary(int device);
+  void reset(int device);
+  status usable(const context* c) const;
+
+  // ---- Streams.
+  stream* create_stream(context* in, bool blocking);
+  status destroy_stream(stream* s);
+  // A handle as a vendor means it: 0 and 1 the context's legacy stream, 2 the thread's.
+  status resolve(void* handle, context* current, stream** found);
+  status query_stream(stream* s);
+  status synchronize(context* c, std::unique_lock<std::mutex>& held);
+  status synchronize_stream(stream* s, std::unique_lock<std::mutex>& held);
+  status enqueue(stream* s, operation o, const char* call);
+
+  // ---- Events.
+  event* create_event(context* in, unsigned flags);
+  status destroy_event(event* e);
+  status record(event* e, stream* s);
+  status query_event(event* e);
+  status synchronize_event(event* e, std::unique_lock<std::mutex>& held);
+
+  // ---- Host memory.
+  status register_memory(context* in, void* host, size_t bytes, bool portable);
+  status unregister_memory(context* in, void* host);
+  status device_address(context* in, void* host, uint64_t* address);
+  // The store of a stream to a device address.
+  status store(stream* s, uint64_t address, uint64_t value, const char* call);
+
+  // ---- Device memory.
+  uint64_t allocate(size_t bytes);
+  status deallocate(uint64_t address);
+  status fill(stream* s, uint64_t address, uint32_t value, size_t count, const char* call);
+
+  // ---- Captures.
+  status begin_capture(stream* s, unsigned mode);
+  status end_capture(stream* s);
+  status capture_of(stream* s, unsigned* state);
+  // May this thread make a call that is unsafe during captures? If not, they are invalidated.
+  status unsafe();
+  unsigned exchange_mode(unsigned mode);
+
+  // ---- What controls ask.
+  std::vector<fake_call> log;
+  std::vector<std::string> violations;
+  struct injected {
+    status answer;
+    unsigned skip;
+    unsigned times;
+  };
+  std::map<std::string, injected> faults;
+  std::map<std::string, uint64_t> delays_ns;
+  unsigned stores_to_lose = 0;
+  unsigned stores_to_delay = 0;
+  uint64_t store_delay_ns = 0;
+  unsigned references(int device) { return primaries_[device].references; }
+  size_t registrations() const { return registrations_.size(); }
+  size_t live_events() const { return live_events_; }
+  size_t live_streams() const { return live_streams_; }
+
+ private:
+  struct primary_context {
+    context* now = nullptr;
+    unsigned references = 0;
+  };
+  using held_lock = std::unique_lock<std::mutex>;
+
+  machine();
+  void read_environment();
+  void run(stream* s);
+  void execute(stream* s, operation& o, held_lock& held);
+  bool idle(const stream* s) const { return s->queue.empty() && !s->running; }
+  bool legacy_blocked(const stream* s) const;
+  void invalidate(stream* s);
+  std::shared_ptr<registration> registered_at(const context* in, const void* host);
+
+  bool initialized_ = false;
+  int devices_ = 2;
+  int version_ = 0;
+  status init_status_ = success;
+  std::map<int, primary_context> primaries_;
+  std::map<const context*, stream*> legacy_;
+  std::map<std::pair<std::thread::id, const context*>, stream*> per_thread_;
+  std::vector<std::unique_ptr<context>> contexts_;
+  std::vector<std::unique_ptr<stream>> streams_;
+  std::vector<std::unique_ptr<event>> events_;
+  std::set<const stream*> known_streams_;
+  std::multimap<char*, std::shared_ptr<registration>> registrations_;
+  std::map<uint64_t, std::unique_ptr<std::vector<char>>> memory_;
+  std::map<std::thread::id, uint64_t> thread_numbers_;
+  std::set<stream*> capturing_;
+  size_t live_events_ = 0;
+  size_t live_streams_ = 0;
+};
+
+}  // namespace fake
