@@ -1,17 +1,18 @@
 """gar-demo: every wait right, kinds as they happened, JSON as the schema says."""
 
 import json
+import os
+import signal
 import subprocess
-import time
 
-from node import Skip, require, test
+from node import Skip, eventually, require, test
 
 FLAG = "flag:park_us=100,backstop_us=10000"
 KINDS = ("blocked", "immediate", "late", "parked")
 
 
-def demo_json(node, *arguments, status=0):
-    ended = node.demo(*arguments, "--json")
+def demo_json(node, *arguments, status=0, timeout=90):
+    ended = node.demo(*arguments, "--json", timeout=timeout)
     require(ended.returncode == status, "exit status", ended.returncode, ended.stderr)
     node.validate("demo.schema.json", ended.stdout)
     return json.loads(ended.stdout), ended
@@ -38,7 +39,7 @@ def through_gard(node, found):
 def demo_with_sim_ends_right_in_all_four_kinds(node):
     node.start_gard()
     found, _ = demo_json(node, "--device", "sim", "--processes", "8", "--streams", "16",
-                         "--waits", "20")
+                         "--waits", "20", timeout=280)
     all_right(found, 4, 8 * 16 * 20)
     through_gard(node, found)
     for kind in KINDS:
@@ -95,16 +96,7 @@ def demo_in_process_runs_every_plan(node):
 @test
 def demo_goes_on_in_process_when_gard_is_lost(node):
     gard = node.start_gard()
-    demo = subprocess.Popen([node.build / "bin/gar-demo", "--device", "sim", "--processes", "2",
-                             "--streams", "2", "--waits", "40", "--work", "20ms", "--plan", FLAG,
-                             "--json"],
-                            env=node.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                            text=True)
-    node.processes.append(demo)
-    deadline = time.monotonic() + 10
-    while node.status()["waits"]["completed"] < 8:
-        require(time.monotonic() < deadline, "the demo's waits begin")
-        time.sleep(0.02)
+    demo = running_demo(node, "--waits", "40", "--json")
     gard.kill()
     gard.wait()
     out, err = demo.communicate(timeout=60)
@@ -114,6 +106,41 @@ def demo_goes_on_in_process_when_gard_is_lost(node):
     require(run["completed"] == 2 * 2 * 40 and run["failed"] == 0, run)
     require(0 < run["in_process"] < 2 * 2 * 40, run)
     require("warning" in err, "a warning that the plan could not be unset:", err)
+
+
+def running_demo(node, *arguments):
+    """A demo that runs for some seconds; returns once its first waits have ended."""
+    demo = subprocess.Popen([node.build / "bin/gar-demo", "--device", "sim", "--processes", "2",
+                             "--streams", "2", "--work", "20ms", "--plan", FLAG, *arguments],
+                            env=node.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            text=True)
+    node.processes.append(demo)
+    eventually(lambda: node.status()["waits"]["completed"] >= 8, 20, "the demo's waits begin")
+    return demo
+
+
+@test
+def demo_that_is_interrupted_unsets_its_plans(node):
+    node.start_gard()
+    demo = running_demo(node, "--waits", "1000")
+    sources = [plan["source"] for plan in node.ask("plan", "show")["plans"]]
+    require(sources.count("runtime") == 1, "the demo's plan is set:", sources)
+    demo.send_signal(signal.SIGINT)
+    _, err = demo.communicate(timeout=20)
+    require(demo.returncode == 130, "exit status", demo.returncode, err)
+    sources = [plan["source"] for plan in node.ask("plan", "show")["plans"]]
+    require("runtime" not in sources, "the plan is unset:", sources)
+    eventually(lambda: node.status()["clients"] == 0, 5, "its processes are gone")
+
+
+@test
+def demo_whose_process_is_killed_fails(node):
+    node.start_gard()
+    demo = running_demo(node, "--waits", "1000")
+    worker = next(client["pid"] for client in node.ask("clients")["clients"])
+    os.kill(worker, signal.SIGKILL)
+    _, err = demo.communicate(timeout=20)
+    require(demo.returncode == 1 and "signal 9" in err, demo.returncode, err)
 
 
 @test
