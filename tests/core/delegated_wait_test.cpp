@@ -38,7 +38,7 @@ TEST_F(delegated_wait, completes_when_its_word_arrives) {
 TEST_F(delegated_wait, is_immediate_where_the_word_came_first) {
   world.store(a, s, 2);
   world.say(a.id, a.wait_for(s, 1));
-  EXPECT_EQ(world.completion(a.id)->kind, proto::kind_immediate);
+  EXPECT_EQ(world.ended(a.id).kind, proto::kind_immediate);
 }
 
 TEST_F(delegated_wait, completes_each_target_the_moment_the_word_reaches_it) {
@@ -133,7 +133,7 @@ TEST_F(delegated_wait, asks_for_the_next_wait_of_the_stream_as_soon_as_one_is_an
   const auto second = world.heard<proto::probes>(a.id);
   ASSERT_TRUE(second);
   EXPECT_NE(second->entries[0].sequence, first->entries[0].sequence);
-  EXPECT_EQ(world.completion(a.id)->code, number(errc::Backend));
+  EXPECT_EQ(world.ended(a.id).code, number(errc::Backend));
   EXPECT_FALSE(world.completion(a.id));
 }
 
@@ -144,8 +144,8 @@ TEST_F(delegated_wait, takes_done_for_every_wait_up_to_the_number) {
   world.say(a.id, a.wait_for(s, 3));
   world.run_to(from_ms(10));
   world.answer(a, world.heard<proto::probes>(a.id)->entries[0], proto::probe_done);
-  EXPECT_EQ(world.completion(a.id)->confirmed, 1);
-  EXPECT_EQ(world.completion(a.id)->confirmed, 1);
+  EXPECT_EQ(world.ended(a.id).confirmed, 1);
+  EXPECT_EQ(world.ended(a.id).confirmed, 1);
   EXPECT_FALSE(world.completion(a.id));
 }
 
@@ -165,6 +165,22 @@ TEST_F(delegated_wait, ignores_answers_that_are_doubled_made_up_or_late) {
   EXPECT_FALSE(world.completion(a.id));
 }
 
+TEST_F(delegated_wait, is_asked_about_though_an_earlier_stream_of_the_slot_was_never_answered) {
+  const proto::wait w = a.wait_for(s, 1);
+  world.say(a.id, w);
+  world.run_to(from_ms(10));
+  ASSERT_TRUE(world.heard<proto::probes>(a.id));
+  world.say(a.id, proto::cancel{w.cookie});
+  ASSERT_TRUE(world.completion(a.id));
+  world.say(a.id, proto::close{99, s.stream, s.stream_generation, 1});
+  ASSERT_TRUE(world.heard<proto::closed>(a.id));
+  const auto again = world.open(a);
+  ASSERT_EQ(again->stream, s.stream);
+  world.say(a.id, a.wait_for(*again, again->base + 1));
+  world.run_to(from_ms(20));
+  EXPECT_TRUE(world.heard<proto::probes>(a.id));
+}
+
 TEST_F(delegated_wait, passes_its_timeout_and_is_forgotten) {
   proto::wait w = a.wait_for(s, 1);
   w.timeout_ns = from_ms(4).ns;
@@ -172,7 +188,7 @@ TEST_F(delegated_wait, passes_its_timeout_and_is_forgotten) {
   world.run_to(from_us(3'999));
   EXPECT_FALSE(world.completion(a.id));
   world.run_to(from_ms(4));
-  EXPECT_EQ(world.completion(a.id)->code, number(errc::TimedOut));
+  EXPECT_EQ(world.ended(a.id).code, number(errc::TimedOut));
   EXPECT_FALSE(world.heard<proto::probes>(a.id));
   EXPECT_EQ(world.counts().timed_out, 1u);
   EXPECT_EQ(world.waits.board().waits(), 0u);
@@ -187,12 +203,12 @@ TEST_F(delegated_wait, counts_its_age_into_timeout_and_report_and_clamps_it) {
   w.timeout_ns = from_ms(4).ns;
   world.say(a.id, w);
   world.run_to(from_ms(20'001));
-  EXPECT_EQ(world.completion(a.id)->code, number(errc::TimedOut));
+  EXPECT_EQ(world.ended(a.id).code, number(errc::TimedOut));
   w = a.wait_for(s, 1);
   w.age_ns = UINT64_MAX;
   world.say(a.id, w);
   world.store(a, s, 1);
-  EXPECT_EQ(world.completion(a.id)->wait_ns, proto::age_ns_max);
+  EXPECT_EQ(world.ended(a.id).wait_ns, proto::age_ns_max);
 }
 
 TEST_F(delegated_wait, ends_cancelled_once_when_it_is_cancelled) {
@@ -201,7 +217,7 @@ TEST_F(delegated_wait, ends_cancelled_once_when_it_is_cancelled) {
   world.say(a.id, proto::cancel{w.cookie});
   world.say(a.id, proto::cancel{w.cookie});
   world.say(a.id, proto::cancel{12345});
-  EXPECT_EQ(world.completion(a.id)->code, number(errc::Cancelled));
+  EXPECT_EQ(world.ended(a.id).code, number(errc::Cancelled));
   EXPECT_FALSE(world.completion(a.id));
   EXPECT_EQ(world.counts().cancelled, 1u);
   EXPECT_EQ(world.refused(a.id), 0);
@@ -241,8 +257,8 @@ TEST_F(delegated_wait, ends_with_shutting_down_when_gard_stops_and_none_is_taken
   world.decisions.stop();
   world.waits.shut_down();
   world.settle();
-  EXPECT_EQ(world.completion(a.id)->code, number(errc::ShuttingDown));
-  EXPECT_EQ(world.completion(a.id)->code, number(errc::ShuttingDown));
+  EXPECT_EQ(world.ended(a.id).code, number(errc::ShuttingDown));
+  EXPECT_EQ(world.ended(a.id).code, number(errc::ShuttingDown));
   world.say(a.id, a.wait_for(s, 3));
   EXPECT_EQ(world.refused(a.id), number(errc::ShuttingDown));
   world.decisions.say_bye();
@@ -327,7 +343,7 @@ TEST_F(predicted_wait, sleeps_by_the_least_of_its_streams_samples_less_the_margi
   for (const uint64_t us : {1000, 900, 1100}) {
     wait_once(from_us(us));
     // The last one slept to 750 us and saw the rest pending.
-    EXPECT_EQ(world.completion(a.id)->kind, proto::kind_parked);
+    EXPECT_EQ(world.ended(a.id).kind, proto::kind_parked);
   }
   wait_once(from_us(1000));
   const auto done = world.completion(a.id);
@@ -354,7 +370,7 @@ TEST_F(predicted_wait, is_cancelled_out_of_its_sleep) {
   ASSERT_TRUE(world.completion(a.id));
   wait_once({});
   world.say(a.id, proto::cancel{a.cookies});
-  EXPECT_EQ(world.completion(a.id)->code, number(errc::Cancelled));
+  EXPECT_EQ(world.ended(a.id).code, number(errc::Cancelled));
 }
 
 TEST_F(predicted_wait, learns_from_the_outcomes_of_waits_that_the_owner_ran) {
@@ -375,7 +391,7 @@ TEST_F(predicted_wait, learns_from_the_outcomes_of_waits_that_the_owner_ran) {
   EXPECT_EQ(world.counts().early_word, 1u);
   EXPECT_EQ(world.counts().refused, 1u);
   wait_once(from_us(3000));
-  EXPECT_EQ(world.completion(a.id)->slept_ns, from_us(1850).ns);
+  EXPECT_EQ(world.ended(a.id).slept_ns, from_us(1850).ns);
 }
 
 TEST_F(predicted_wait, keeps_the_estimates_of_points_and_streams_apart) {
@@ -387,7 +403,7 @@ TEST_F(predicted_wait, keeps_the_estimates_of_points_and_streams_apart) {
   world.store(a, s, target);
   ASSERT_TRUE(world.completion(a.id));
   wait_once(from_us(500));
-  EXPECT_EQ(world.completion(a.id)->slept_ns, 0u);
+  EXPECT_EQ(world.ended(a.id).slept_ns, 0u);
 }
 
 // ---- a word that is its own authority
@@ -419,12 +435,12 @@ TEST(word_authority, looks_at_a_polled_word_in_each_turn) {
   EXPECT_FALSE(world.completion(a.id));
   world.store(a, *s, 1);
   world.settle();
-  EXPECT_EQ(world.completion(a.id)->kind, proto::kind_parked);
+  EXPECT_EQ(world.ended(a.id).kind, proto::kind_parked);
   w = a.wait_for(*s, 2);
   world.say(a.id, w);
   world.say(a.id, proto::cancel{w.cookie});
   world.settle();
-  EXPECT_EQ(world.completion(a.id)->code, number(errc::Cancelled));
+  EXPECT_EQ(world.ended(a.id).code, number(errc::Cancelled));
 }
 
 // A client could let its word run backwards on purpose, to make gard burn a core.
@@ -441,7 +457,7 @@ TEST(word_authority, parks_on_a_word_that_ran_backwards_instead_of_spinning) {
   EXPECT_FALSE(world.host.has_ready());
   EXPECT_EQ(world.host.armed(), 1u);
   world.store(a, *s, 5);
-  EXPECT_EQ(world.completion(a.id)->kind, proto::kind_parked);
+  EXPECT_EQ(world.ended(a.id).kind, proto::kind_parked);
 }
 
 TEST(word_authority, never_asks_the_owner) {
@@ -453,7 +469,7 @@ TEST(word_authority, never_asks_the_owner) {
   world.say(a.id, w);
   world.run_to(from_ms(100));
   EXPECT_FALSE(world.heard<proto::probes>(a.id));
-  EXPECT_EQ(world.completion(a.id)->code, number(errc::TimedOut));
+  EXPECT_EQ(world.ended(a.id).code, number(errc::TimedOut));
 }
 
 }  // namespace

@@ -277,7 +277,7 @@ TEST(node, publishes_the_scopes_that_apply_and_follows_their_precedence) {
     proto::wait w = c.wait_for(*s, 1);
     w.point_number = point;
     world.say(c.id, w);
-    return world.completion(c.id)->kind;
+    return world.ended(c.id).kind;
   };
   EXPECT_EQ(kind_at(a, 0), proto::kind_blocked);
   EXPECT_EQ(kind_at(a, 2), proto::kind_blocked);    // client a

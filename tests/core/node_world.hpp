@@ -116,6 +116,12 @@ class node_world {
     entries.pop_front();
     return e;
   }
+  // The same where one must have come.
+  proto::completion_entry ended(session_id id) {
+    const std::optional<proto::completion_entry> e = completion(id);
+    if (!e) ADD_FAILURE() << "no completion came";
+    return e.value_or(proto::completion_entry{.code = 0xffff});
+  }
   // The refusal's code; 0 where none came.
   uint16_t refused(session_id id, bool fatal = false) {
     std::optional<proto::refusal> r = heard<proto::refusal>(id);

@@ -114,11 +114,11 @@ TEST_P(engine_with, ends_waits_by_cancel_and_by_timeout) {
   const proto::wait cancelled = client.wait_for(*stream, 1);
   client.send(cancelled);
   client.send(proto::cancel{cancelled.cookie});
-  EXPECT_EQ(client.completion()->code, number(errc::Cancelled));
+  EXPECT_EQ(client.ended_wait().code, number(errc::Cancelled));
   proto::wait timed = client.wait_for(*stream, 1);
   timed.timeout_ns = from_ms(3).ns;
   client.send(timed);
-  EXPECT_EQ(client.completion()->code, number(errc::TimedOut));
+  EXPECT_EQ(client.ended_wait().code, number(errc::TimedOut));
 }
 
 TEST_P(engine_with, wakes_a_wait_out_of_its_predicted_sleep_to_cancel_it) {
@@ -215,7 +215,7 @@ TEST_P(engine_with, ends_pending_waits_and_says_bye_when_it_stops) {
   const instant from = steady_clock().now();
   engine->stop();
   EXPECT_LT((steady_clock().now() - from).ns, from_ms(1000).ns);
-  for (int i = 0; i < 5; ++i) EXPECT_EQ(client.completion()->code, number(errc::ShuttingDown));
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(client.ended_wait().code, number(errc::ShuttingDown));
   EXPECT_EQ(client.receive_as<proto::bye>()->code, number(errc::ShuttingDown));
   EXPECT_TRUE(client.ended());
 }
@@ -280,7 +280,7 @@ TEST(engine, throws_out_who_breaks_the_protocol_and_nobody_else) {
 
   good.store(*stream, 1);
   good.ring(*stream, 1);
-  EXPECT_EQ(good.completion()->code, 0);
+  EXPECT_EQ(good.ended_wait().code, 0);
   EXPECT_EQ(engine.status().clients, 1u);
 }
 
@@ -318,11 +318,11 @@ TEST(engine, refuses_a_wait_beyond_the_naive_workers) {
   EXPECT_EQ(refusal->code, number(errc::LimitWaits));
   EXPECT_FALSE(refusal->fatal);
   client.store(*stream, 2);
-  EXPECT_EQ(client.completion()->code, 0);
-  EXPECT_EQ(client.completion()->code, 0);
+  EXPECT_EQ(client.ended_wait().code, 0);
+  EXPECT_EQ(client.ended_wait().code, 0);
   client.send(client.wait_for(*stream, 3));
   client.store(*stream, 3);
-  EXPECT_EQ(client.completion()->code, 0);
+  EXPECT_EQ(client.ended_wait().code, 0);
 }
 
 TEST(engine, drops_a_client_that_does_not_read_and_keeps_the_others) {

@@ -125,6 +125,13 @@ class raw_client {
     return e;
   }
 
+  // The same where one must come.
+  proto::completion_entry ended_wait() {
+    const std::optional<proto::completion_entry> e = completion();
+    if (!e) ADD_FAILURE() << "no completion came";
+    return e.value_or(proto::completion_entry{.code = 0xffff});
+  }
+
   proto::welcome welcome;
   std::vector<proto::plan_scope> plans;
   std::vector<lines_page> pages;
