@@ -87,9 +87,9 @@ TEST_P(engine_with, ends_a_wait_with_a_lost_store_by_the_owners_answer) {
   ASSERT_TRUE(done);
   EXPECT_EQ(done->code, 0);
   EXPECT_EQ(done->confirmed, 1);
-  EXPECT_EQ(done->backstop_queries, 2u);
+  EXPECT_GE(done->backstop_queries, 2u);
   EXPECT_GE(done->wait_ns, from_ms(4).ns);
-  EXPECT_EQ(engine->status().reactor.backstop_probes, 2u);
+  EXPECT_GE(engine->status().reactor.backstop_probes, 2u);
 }
 
 TEST_P(engine_with, ends_a_wait_with_what_the_owner_says_failed) {
