@@ -17,9 +17,10 @@
  * gar_error_text explains a number, gar_last_error the last failure on the calling thread.
  * Units: *_ns nanoseconds. Timeouts are relative.
  * Threads: any thread may call any function; a client or stream must not be closed while another
- * thread uses it. What blocks says so. Nothing calls back.
+ * thread uses it. What blocks says so. Nothing calls back. The library has one thread of its own,
+ * "gar-service", started with the first stream at gard or the first asynchronous wait.
  * Ownership: handles are the caller's until closed; strings passed in are copied; strings returned
- * live as long as the program.
+ * live as long as the program. A program that just ends, without closing, harms nobody.
  * fork: a client opened before fork() is refused in the child with ForkedChild.
  * Structs with `struct_bytes` must be zeroed and have it set to their size, so that they can grow.
  */
@@ -67,22 +68,27 @@ typedef struct gar_client_options {
   uint32_t reserved;
 } gar_client_options;
 
-#define GAR_CLIENT_IN_PROCESS 0x1u  /* never connect */
-#define GAR_CLIENT_NEED_DAEMON 0x2u /* fail with NotReachable instead of working in-process */
+#define GAR_CLIENT_IN_PROCESS 0x1u /* never connect */
+#define GAR_CLIENT_NEED_DAEMON                                   \
+  0x2u /* gar_connect fails with NotReachable instead of working \
+          in-process; a gard lost later is still replaced by that */
 
 /* Connects to gard, for at most a second, or settles for in-process. `options` may be NULL.
- * In-process the plan is $GAR_PLAN, or the one as shipped.
- * Errors: InvalidArgument, InvalidPlan (of GAR_PLAN), NotReachable (with GAR_CLIENT_NEED_DAEMON),
- * SystemCall. Blocks for at most the handshake. */
+ * In-process the plan is $GAR_PLAN, or the one as shipped; once a gard has published plans, its
+ * last ones stay in force when it is lost. Errors: InvalidArgument, InvalidPlan (of GAR_PLAN),
+ * NotReachable (with GAR_CLIENT_NEED_DAEMON), SystemCall. Blocks for at most the handshake. */
 GAR_API int gar_connect(const gar_client_options* options, gar_client** client);
 
-/* Closes every stream left open, ends pending asynchronous waits with Cancelled, and frees the
- * client. May block while streams settle. NULL is fine. */
+/* Closes every stream left open (their handles are gone with it), ends pending asynchronous waits,
+ * whose completions are lost, and frees the client. Blocks while streams settle. NULL is fine.
+ * Errors: SettleFailed (see gar_stream_close; the client is closed all the same), ForkedChild (the
+ * parent's connection and streams are left alone). */
 GAR_API int gar_close(gar_client* client);
 
 #define GAR_MODE_IN_PROCESS 0
 #define GAR_MODE_DAEMON 1
-/* How new waits are served just now. */
+/* How new waits are served just now. A client that lost its gard, or never had one, looks for one
+ * at new streams, records and waits, at most every 20 ms, less often where nobody answers. */
 GAR_API int gar_mode(const gar_client* client);
 
 /* Publishes the row count of the current batch: it picks the band of every wait that names no rows
@@ -129,13 +135,16 @@ GAR_API int gar_word_stream_open(gar_client* client, const gar_stream_options* o
  * Errors: InvalidArgument (not a word stream, or a number never handed out). */
 GAR_API int gar_signal(gar_stream* stream, uint64_t sequence);
 
-/* Settles what is pending, then gives the slot back. Waits still pending on the stream end with
- * Closed. Blocks while the stream's work runs. NULL is fine. */
+/* Settles what is pending, then gives the slot back. Asynchronous waits still pending on the stream
+ * end with Closed. Blocks while the stream's work runs. NULL is fine.
+ * Errors: SettleFailed: the device could not say that its stores have landed, so its pages stay
+ * registered and mapped until the process ends; the stream is closed all the same. ForkedChild. */
 GAR_API int gar_stream_close(gar_stream* stream);
 
 /* Records the stream's work so far and gives its number. Like recording an event: many can be in
  * flight, each is complete by itself; at most 256 that are not known to be done.
- * Errors: LimitRecords, StreamFailed, Backend. Never waits for the device. */
+ * A handle of the device that is not a live stream is the caller's bug and cannot be found out
+ * here. Errors: LimitRecords, StreamFailed, Backend. Never waits for the device. */
 GAR_API int gar_record(gar_stream* stream, uint64_t* sequence);
 
 /* ---- Waits ---------------------------------------------------------------------------------- */

@@ -100,9 +100,14 @@ int gar_close(gar_client* c) {
       c->own->abandon();
       return own.error();
     }
+    result<void> closed;
+    while (!c->streams.empty()) {
+      result<void> one = close_handle(take_handle(*c->streams.begin()));
+      if (!one) closed = one;
+    }
     (*own)->close();
     delete c;
-    return {};
+    return closed;
   });
 }
 

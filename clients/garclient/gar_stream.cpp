@@ -36,11 +36,7 @@ int gar_stream_close(gar_stream* s) {
   return entry([&]() -> result<void> {
     const result<client*> own = checked(s);
     if (!own) return own.error();
-    const std::unique_ptr<gar_stream> handle(s);
-    result<void> closed = (*own)->close_stream(s->own);
-    // A device side that did not settle must not go either.
-    if (!closed) new std::shared_ptr<void>(s->device_side);
-    return closed;
+    return close_handle(take_handle(s));
   });
 }
 

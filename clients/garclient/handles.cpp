@@ -92,8 +92,23 @@ result<void> open_handle(gar_client* c, std::optional<device_stream> device,
   handle->client = c;
   handle->own = std::move(*s);
   handle->device_side = std::move(device_side);
+  std::lock_guard lock(c->lock);
+  c->streams.insert(handle.get());
   *opened = handle.release();
   return {};
+}
+
+std::unique_ptr<gar_stream> take_handle(gar_stream* s) {
+  std::lock_guard lock(s->client->lock);
+  s->client->streams.erase(s);
+  return std::unique_ptr<gar_stream>(s);
+}
+
+result<void> close_handle(std::unique_ptr<gar_stream> s) {
+  result<void> closed = s->client->own->close_stream(s->own);
+  // A device side that did not settle must not go either.
+  if (!closed) new std::shared_ptr<void>(std::move(s->device_side));
+  return closed;
 }
 
 }  // namespace gar::owner

@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstring>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <string>
 
 #include "clients/garclient/client.hpp"
@@ -17,6 +19,8 @@
 
 struct gar_client {
   std::unique_ptr<gar::owner::client> own;
+  std::mutex lock;
+  std::set<gar_stream*> streams;  // open ones; closing the client frees what is left
 };
 
 struct gar_stream {
@@ -56,6 +60,11 @@ result<S> read_struct(const S* given, const char* argument) {
 result<void> open_handle(gar_client* c, std::optional<device_stream> device,
                          const gar_stream_options* options, std::shared_ptr<void> device_side,
                          gar_stream** opened);
+// Takes a stream's handle out of its client's list; the caller frees it.
+std::unique_ptr<gar_stream> take_handle(gar_stream* s);
+// Closes the stream and frees its handle.
+result<void> close_handle(std::unique_ptr<gar_stream> s);
+
 // A copy of the operations, every verb that must be there being there.
 result<std::shared_ptr<const gar_device_ops>> read_ops(const gar_device_ops* ops);
 
