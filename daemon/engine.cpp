@@ -32,16 +32,34 @@ void set_up_executor_thread(const engine_options& how) {
   if (how.scheduling == scheduling::fifo) warn(schedule_fifo(how.priority));
 }
 
+struct chosen_executor {
+  resolved_executor resolved;
+  std::optional<deadline_ring> ring;  // for io-uring
+};
+
+// A host may refuse a ring at any time, also just after the probe had one: then the next executor
+// of the chain runs.
+result<chosen_executor> choose_executor(const engine_options& options, capabilities& host) {
+  result<resolved_executor> resolved = resolve_executor(options.executor, options.strictness, host);
+  if (!resolved) return resolved.error();
+  if (resolved->running != executor_kind::io_uring) return chosen_executor{*resolved, {}};
+  result<deadline_ring> ring = deadline_ring::make();
+  if (ring) return chosen_executor{*resolved, std::move(*ring)};
+  host.set_absent(capability::io_uring, ring.error().text());
+  return choose_executor(options, host);
+}
+
 }  // namespace
 
 // Members in the order in which they need each other; torn down the other way round.
 class engine::parts {
  public:
-  parts(engine_options o, host_probe probed, resolved_executor resolved, doorbell bell_made,
+  parts(engine_options o, host_probe probed, chosen_executor chosen, doorbell bell_made,
         state_page_owner state_made)
       : options(std::move(o)),
         host(std::move(probed)),
-        executor(std::move(resolved)),
+        executor(std::move(chosen.resolved)),
+        ring(std::move(chosen.ring)),
         bell(std::move(bell_made)),
         state(std::move(state_made)),
         decisions(node_options_of()),
@@ -75,6 +93,7 @@ class engine::parts {
   engine_options options;
   host_probe host;
   resolved_executor executor;
+  std::optional<deadline_ring> ring;  // until the executor has it
   doorbell bell;
   state_page_owner state;
   ended_waits ended;
@@ -92,14 +111,13 @@ result<std::unique_ptr<engine>> engine::make(engine_options options) {
   host_probe probed = probe_host({.software_word_wait = options.software_word_wait,
                                   .software = {static_cast<uint32_t>(options.software_spin.ns),
                                                static_cast<uint32_t>(options.software_sleep.ns)}});
-  result<resolved_executor> resolved =
-      resolve_executor(options.executor, options.strictness, probed.capabilities);
-  if (!resolved) return resolved.error();
+  result<chosen_executor> chosen = choose_executor(options, probed.capabilities);
+  if (!chosen) return chosen.error();
   result<doorbell> bell = doorbell::make();
   if (!bell) return bell.error();
   result<state_page_owner> state = state_page_owner::make();
   if (!state) return state.error();
-  auto made = std::make_unique<parts>(std::move(options), std::move(probed), std::move(*resolved),
+  auto made = std::make_unique<parts>(std::move(options), std::move(probed), std::move(*chosen),
                                       std::move(*bell), std::move(*state));
   result<void> opened = made->open();
   if (!opened) return opened.error();
@@ -114,10 +132,8 @@ result<void> engine::parts::open() {
                                                                .group = options.socket_group,
                                                                .backlog = 1024});
   if (!listener) return listener.error();
-  result<void> executing = waits.open(
-      executor.running, ended, {&bell, &state, host.word_wait.waiter},
-      options.settings.limits.naive_workers, [this] { set_up_executor_thread(options); });
-  if (!executing) return executing.error();
+  waits.open(executor.running, ended, {&bell, &state, host.word_wait.waiter}, std::move(ring),
+             options.settings.limits.naive_workers, [this] { set_up_executor_thread(options); });
   decisions.configure(options.settings.plans, false);
   state.publish_generation(decisions.plans().generation());
   sockets.accept_on(std::move(*listener));

@@ -2,23 +2,20 @@
 
 namespace gar {
 
-result<void> wait_service::open(executor_kind kind, ended_waits& ended, const reactor_parts& parts,
-                                size_t naive_workers, const std::function<void()>& on_thread) {
+void wait_service::open(executor_kind kind, ended_waits& ended, const reactor_parts& parts,
+                        std::optional<deadline_ring> ring, size_t naive_workers,
+                        const std::function<void()>& on_thread) {
   switch (kind) {
-    case executor_kind::io_uring: {
-      result<deadline_ring> ring = deadline_ring::make();
-      if (!ring) return ring.error();
-      executor_.emplace<ring_reactor>(ended, parts, on_thread, std::move(*ring));
-      return {};
-    }
+    case executor_kind::io_uring:
+      executor_.emplace<ring_reactor>(ended, parts, on_thread, std::move(ring.value()));
+      break;
     case executor_kind::gpu_reactor:
       executor_.emplace<doorbell_reactor>(ended, parts, on_thread);
-      return {};
+      break;
     case executor_kind::naive:
       executor_.emplace<naive_pool>(ended, parts.waiter, naive_workers, on_thread);
-      return {};
+      break;
   }
-  return {};
 }
 
 reactor_counts wait_service::counts() const {

@@ -3,10 +3,12 @@
 // Which executor it is was resolved at start and never changes; the io thread hands every wait to
 // it and does not care. One variant, chosen once, stands for what a virtual interface would be.
 //
-// Threads: the io thread. Errors: make gives those of io_uring's setup.
+// Threads: the io thread. Errors: none.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <variant>
 
 #include "daemon/naive_pool.hpp"
@@ -19,10 +21,11 @@ namespace gar {
 
 class wait_service {
  public:
-  // Builds the executor of `kind` in place; called once, before anything else. `on_thread` is
-  // called first on each of its threads.
-  result<void> open(executor_kind kind, ended_waits& ended, const reactor_parts& parts,
-                    size_t naive_workers, const std::function<void()>& on_thread);
+  // Builds the executor of `kind` in place; called once, before anything else. `ring` is there for
+  // io-uring. `on_thread` is called first on each of its threads.
+  void open(executor_kind kind, ended_waits& ended, const reactor_parts& parts,
+            std::optional<deadline_ring> ring, size_t naive_workers,
+            const std::function<void()>& on_thread);
 
   void start(const wait_start& what, const std::shared_ptr<session_link>& link) {
     visit([&](auto& e) { e.start(what, link); });

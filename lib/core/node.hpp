@@ -154,7 +154,6 @@ class node {
   std::unordered_map<uint32_t, user_holdings> users_;
   std::unordered_map<wait_id, pending_wait> waits_;
   std::set<std::pair<instant, session_id>> greeting_;  // by greet_until
-  uint64_t open_streams_ = 0;
   wait_counts totals_;
   kind_counts kinds_;
   std::vector<effect::any> effects_;

@@ -120,7 +120,9 @@ class node_world {
   proto::completion_entry ended(session_id id) {
     const std::optional<proto::completion_entry> e = completion(id);
     if (!e) ADD_FAILURE() << "no completion came";
-    return e.value_or(proto::completion_entry{.code = 0xffff});
+    proto::completion_entry none{};
+    none.code = 0xffff;
+    return e.value_or(none);
   }
   // The refusal's code; 0 where none came.
   uint16_t refused(session_id id, bool fatal = false) {

@@ -129,7 +129,9 @@ class raw_client {
   proto::completion_entry ended_wait() {
     const std::optional<proto::completion_entry> e = completion();
     if (!e) ADD_FAILURE() << "no completion came";
-    return e.value_or(proto::completion_entry{.code = 0xffff});
+    proto::completion_entry none{};
+    none.code = 0xffff;
+    return e.value_or(none);
   }
 
   proto::welcome welcome;

@@ -1,0 +1,290 @@
+// The node's streams, points and waits: what a client that was welcomed may do.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "lib/core/node.hpp"
+
+namespace gar {
+
+// ---- streams and points
+
+result<void> node::may_open(const session& s) const {
+  const node_limits& most = options_.limits;
+  if (s.open_streams >= most.streams_per_client) {
+    return error(errc::LimitStreams, {std::to_string(most.streams_per_client)});
+  }
+  if (users_.at(s.who.uid).streams >= most.streams_per_user) {
+    return error(errc::LimitPerUser,
+                 {std::to_string(s.who.uid), std::to_string(most.streams_per_user), "streams"});
+  }
+  return {};
+}
+
+void node::on(session& s, const proto::open& m) {
+  const request of{m.cookie, proto::message_type::open};
+  result<void> may = may_open(s);
+  if (!may) return refuse(s, of, may.error());
+  std::optional<slot_table::taken> taken = s.slots.take(m.base);
+  if (!taken) {
+    result<void> added = add_page(s);
+    if (!added) return refuse(s, of, added.error());
+    send(s, proto::page{static_cast<uint16_t>(s.slots.pages() - 1), options_.page_bytes},
+         effect::with::lines_page);
+    taken = s.slots.take(m.base);
+  }
+  if (s.free_streams.empty()) {
+    s.free_streams.push_back(static_cast<uint32_t>(s.streams.size()));
+    s.streams.emplace_back();
+  }
+  const uint32_t index = s.free_streams.back();
+  s.free_streams.pop_back();
+  session_stream& stream = s.streams[index];
+  const uint32_t generation = stream.generation + 1;
+  stream = {};
+  stream.open = true;
+  stream.generation = generation;
+  stream.authority = m.authority;
+  stream.name = m.stream_name;
+  stream.at = taken->at;
+  stream.base = taken->base;
+  ++s.open_streams;
+  ++users_.at(s.who.uid).streams;
+  send(s, proto::opened{m.cookie, taken->base, index, stream.generation, taken->at.page,
+                        taken->at.line(), taken->at.slot()});
+}
+
+void node::on(session& s, const proto::close& m) {
+  const request of{m.cookie, proto::message_type::close};
+  session_stream* stream = s.stream_of(m.stream, m.stream_generation);
+  if (!stream) {
+    return refuse(s, of,
+                  error(errc::UnknownStream,
+                        {std::to_string(m.stream), std::to_string(m.stream_generation)}));
+  }
+  if (stream->pending > 0) {
+    return refuse(s, of,
+                  error(errc::OutOfState, {"close", "while waits on the stream are pending"}));
+  }
+  s.slots.free(stream->at, m.last_sequence);
+  stream->open = false;
+  s.free_streams.push_back(m.stream);
+  --s.open_streams;
+  --users_.at(s.who.uid).streams;
+  send(s, proto::closed{m.cookie});
+}
+
+void node::on(session& s, const proto::point& m) {
+  if (m.point_number == 0 || m.point_number >= s.points.size()) {
+    return refuse(s, {0, proto::message_type::point},
+                  error(errc::UnknownPoint, {std::to_string(m.point_number)}));
+  }
+  session_point& p = s.points[m.point_number];
+  if (p.name == m.point_name) return;
+  p = {m.point_name, p.version + 1, {}};
+}
+
+// ---- waits
+
+result<const plan*> node::plan_of(session& s, const proto::wait& m) {
+  const session_point* point = s.point_of(m.point_number);
+  for (const std::shared_ptr<const published_plans>& p : s.published) {
+    if (!p || p->generation() != m.plan_generation) continue;
+    return &p->select(point ? point->name : std::string_view{}).select(m.rows);
+  }
+  return error(errc::StalePlan,
+               {std::to_string(m.plan_generation), std::to_string(s.published[0]->generation())});
+}
+
+result<void> node::may_wait(session& s, const proto::wait& m) {
+  const node_limits& most = options_.limits;
+  if (stopping_) return error(errc::ShuttingDown);
+  const session_stream* stream = s.stream_of(m.stream, m.stream_generation);
+  if (!stream) {
+    return error(errc::UnknownStream,
+                 {std::to_string(m.stream), std::to_string(m.stream_generation)});
+  }
+  if (m.point_number != 0 && !s.point_of(m.point_number)) {
+    return error(errc::UnknownPoint, {std::to_string(m.point_number)});
+  }
+  if (s.cookies.contains(m.cookie)) {
+    return error(errc::DuplicateCookie, {std::to_string(m.cookie)});
+  }
+  if (reached(stream->base, m.target)) {
+    return error(errc::TargetOutOfRange, {std::to_string(m.target), std::to_string(stream->base)});
+  }
+  if (s.cookies.size() >= most.waits_per_client) {
+    return error(errc::LimitWaits, {std::to_string(most.waits_per_client)});
+  }
+  if (users_.at(s.who.uid).waits >= most.waits_per_user) {
+    return error(errc::LimitPerUser,
+                 {std::to_string(s.who.uid), std::to_string(most.waits_per_user), "waits"});
+  }
+  if (waits_.size() >= options_.waits_max) {
+    return error(errc::LimitWaits, {std::to_string(options_.waits_max)});
+  }
+  return {};
+}
+
+void node::on(session& s, const proto::wait& m, instant now) {
+  const request of{m.cookie, proto::message_type::wait};
+  result<void> may = may_wait(s, m);
+  if (!may) return refuse(s, of, may.error());
+  result<const plan*> how = plan_of(s, m);
+  if (!how) return refuse(s, of, how.error());
+  session_stream& stream = *s.stream_of(m.stream, m.stream_generation);
+  const bool word_authority = stream.authority == proto::authority_word;
+  if (!word_authority && (*how)->park != park_kind::flag) {
+    return refuse(s, of,
+                  error(errc::OutOfState, {"wait", fmt::format("under '{}', which the owner runs",
+                                                               (*how)->label())}));
+  }
+
+  wait_start w;
+  w.id = ++last_wait_;
+  w.session = s.id;
+  w.cookie = m.cookie;
+  w.stream = m.stream;
+  w.stream_generation = m.stream_generation;
+  w.word_authority = word_authority;
+  w.word = memory_descriptor(s.slots.word(stream.at), m.target);
+  w.how = **how;
+  w.start = now - duration{std::min(m.age_ns, proto::age_ns_max)};
+  if (m.timeout_ns != 0) w.deadline = w.start + duration{m.timeout_ns};
+
+  session_point* point = s.point_of(m.point_number);
+  readback& history = point ? point->history : stream.history;
+  if (w.how.predict) {
+    w.sleep = history.of.sleep_for(*w.how.predict);
+    history.window = w.how.predict->window;
+  }
+  waits_.emplace(w.id, pending_wait{s.id, m.cookie, m.stream, m.point_number,
+                                    point ? point->version : 0, w.how, w.start, false});
+  s.cookies.emplace(m.cookie, w.id);
+  ++stream.pending;
+  ++users_.at(s.who.uid).waits;
+  effects_.push_back(effect::start_wait{w});
+}
+
+void node::on(session& s, const proto::cancel& m) {
+  const auto at = s.cookies.find(m.cookie);
+  if (at == s.cookies.end()) return;  // its completion is on the way
+  pending_wait& w = waits_.at(at->second);
+  if (std::exchange(w.cancelled, true)) return;
+  effects_.push_back(effect::cancel_wait{at->second});
+}
+
+readback* node::history_of(session& s, const pending_wait& w) {
+  if (w.point == 0) return &s.streams[w.stream].history;  // open while the wait is pending
+  session_point& p = s.points[w.point];
+  return p.version == w.point_version ? &p.history : nullptr;
+}
+
+namespace {
+
+void count_failure(wait_counts& counts, uint16_t code) {
+  switch (static_cast<errc>(code)) {
+    case errc::TimedOut:
+      ++counts.timed_out;
+      return;
+    case errc::Cancelled:
+      ++counts.cancelled;
+      return;
+    default:
+      ++counts.failed;
+  }
+}
+
+void remember(readback& history, const sample& s, wait_kind kind, uint8_t window) {
+  ++history.waits;
+  history.kinds.add(kind);
+  history.of.record(s, window);
+}
+
+}  // namespace
+
+void node::wait_ended(const wait_end& ended) {
+  const auto at = waits_.find(ended.id);
+  if (at == waits_.end()) return;  // dropped with its session meanwhile
+  const pending_wait w = std::move(at->second);
+  waits_.erase(at);
+  session& s = *sessions_.at(w.session);
+  s.cookies.erase(w.cookie);
+  session_stream& stream = s.streams[w.stream];
+  --stream.pending;
+  --users_.at(s.who.uid).waits;
+  if (ended.failure) {
+    count_failure(totals_, ended.failure->number());
+    count_failure(s.waits, ended.failure->number());
+    return;
+  }
+  ++totals_.completed;
+  ++s.waits.completed;
+  ++stream.completed;
+  kinds_.add(ended.report.kind);
+  if (readback* history = history_of(s, w)) {
+    const uint8_t window = w.how.predict ? w.how.predict->window : 1;
+    remember(*history, ended.report.sample, ended.report.kind, window);
+  }
+}
+
+// ---- what owners tell
+
+void node::on(session& s, const proto::statuses& m) {
+  for (const proto::status_entry& e : m.entries) {
+    if (e.stream >= s.streams.size()) {
+      return refuse(s, {0, proto::message_type::status},
+                    error(errc::UnknownStream,
+                          {std::to_string(e.stream), std::to_string(e.stream_generation)}));
+    }
+    // An answer for a stream that was closed meanwhile is late, not wrong.
+    if (!s.stream_of(e.stream, e.stream_generation)) continue;
+    effects_.push_back(effect::answer_probe{{s.id, e}});
+  }
+}
+
+void node::on(session& s, const proto::outcomes& m) {
+  for (const proto::outcome_entry& e : m.entries) {
+    if (e.stream >= s.streams.size()) {
+      return refuse(s, {0, proto::message_type::outcome},
+                    error(errc::UnknownStream,
+                          {std::to_string(e.stream), std::to_string(e.stream_generation)}));
+    }
+    record(s, e);
+  }
+}
+
+void node::record(session& s, const proto::outcome_entry& e) {
+  if (e.what == proto::outcome_early_word) {
+    ++totals_.early_word;
+    ++s.waits.early_word;
+    return;
+  }
+  if (e.what == proto::outcome_refused) {
+    ++totals_.refused;
+    ++s.waits.refused;
+    return;
+  }
+  if (e.code != 0) {
+    count_failure(totals_, e.code);
+    count_failure(s.waits, e.code);
+    return;
+  }
+  const wait_kind kind = static_cast<wait_kind>(e.kind);
+  ++totals_.completed;
+  ++s.waits.completed;
+  kinds_.add(kind);
+  session_stream* stream = s.stream_of(e.stream, e.stream_generation);
+  if (stream) ++stream->completed;
+  session_point* point = s.point_of(e.point);
+  readback* history = point ? &point->history : stream ? &stream->history : nullptr;
+  if (!history) return;  // the stream was closed before its last outcome came
+  const duration value{e.sample_ns};
+  const sample kept = e.sample == proto::sample_exact  ? sample::exact(value)
+                      : e.sample == proto::sample_late ? sample::late(value)
+                                                       : sample::none();
+  remember(*history, kept, kind, std::max<uint8_t>(history->window, 1));
+}
+
+}  // namespace gar
