@@ -69,14 +69,15 @@ typedef struct gar_client_options {
 } gar_client_options;
 
 #define GAR_CLIENT_IN_PROCESS 0x1u /* never connect */
-#define GAR_CLIENT_NEED_DAEMON                                   \
-  0x2u /* gar_connect fails with NotReachable instead of working \
-          in-process; a gard lost later is still replaced by that */
+/* gar_connect fails with NotReachable where it would settle for in-process; a gard that is lost
+ * later still only means in-process. */
+#define GAR_CLIENT_NEED_DAEMON 0x2u
 
 /* Connects to gard, for at most a second, or settles for in-process. `options` may be NULL.
  * In-process the plan is $GAR_PLAN, or the one as shipped; once a gard has published plans, its
- * last ones stay in force when it is lost. Errors: InvalidArgument, InvalidPlan (of GAR_PLAN),
- * NotReachable (with GAR_CLIENT_NEED_DAEMON), SystemCall. Blocks for at most the handshake. */
+ * last ones stay in force when it is lost. Blocks for at most the handshake.
+ * Errors: InvalidArgument, InvalidPlan (of GAR_PLAN), NotReachable (with GAR_CLIENT_NEED_DAEMON),
+ * SystemCall. */
 GAR_API int gar_connect(const gar_client_options* options, gar_client** client);
 
 /* Closes every stream left open (their handles are gone with it), ends pending asynchronous waits,
@@ -143,8 +144,8 @@ GAR_API int gar_stream_close(gar_stream* stream);
 
 /* Records the stream's work so far and gives its number. Like recording an event: many can be in
  * flight, each is complete by itself; at most 256 that are not known to be done.
- * A handle of the device that is not a live stream is the caller's bug and cannot be found out
- * here. Errors: LimitRecords, StreamFailed, Backend. Never waits for the device. */
+ * A handle of the device that is not a live stream is the caller's bug and cannot be found
+ * out here. Never waits for the device. Errors: LimitRecords, StreamFailed, Backend. */
 GAR_API int gar_record(gar_stream* stream, uint64_t* sequence);
 
 /* ---- Waits ---------------------------------------------------------------------------------- */
