@@ -127,7 +127,8 @@ driver_status event_domains::register_page(page_mapping& mapping, void* host, si
   }
   const driver_status told = driver_.register_page(host, bytes);
   if (told) {
-    mapping.registration = std::make_shared<page_registration>(mapping.domain, host);
+    mapping.registration =
+        std::make_shared<page_registration>(page_registration{mapping.domain, host});
     return told;
   }
   // Portable memory is registered for every domain at once: that answer is ours if we hold it.
