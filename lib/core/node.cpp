@@ -41,7 +41,6 @@ result<session_id> node::connect(const peer& who, instant now) {
   made->who = who;
   made->connected = now;
   made->greet_until = now + handshake_max;
-  made->points.resize(proto::points_per_client_max + 1);
   greeting_.insert({made->greet_until, made->id});
   sessions_.emplace(made->id, std::move(made));
   return last_session_;

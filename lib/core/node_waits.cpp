@@ -76,10 +76,11 @@ void node::on(session& s, const proto::close& m) {
 }
 
 void node::on(session& s, const proto::point& m) {
-  if (m.point_number == 0 || m.point_number >= s.points.size()) {
+  if (m.point_number == 0 || m.point_number > proto::points_per_client_max) {
     return refuse(s, {0, proto::message_type::point},
                   error(errc::UnknownPoint, {std::to_string(m.point_number)}));
   }
+  if (m.point_number >= s.points.size()) s.points.resize(m.point_number + 1);
   session_point& p = s.points[m.point_number];
   if (p.name == m.point_name) return;
   p = {m.point_name, p.version + 1, {}};

@@ -84,7 +84,7 @@ struct session {
   std::vector<session_stream> streams;
   std::vector<uint32_t> free_streams;
   uint32_t open_streams = 0;
-  std::vector<session_point> points;  // by number; [0] is not used
+  std::vector<session_point> points;  // by number, as far as named; [0] is not used
   std::unordered_map<uint64_t, wait_id> cookies;
   std::array<std::shared_ptr<const published_plans>, 2> published;  // newest first
 
