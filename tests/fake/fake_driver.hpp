@@ -1,7 +1,7 @@
 // What one fake driver adds to the machine: which context is current on a thread, and how a call
 // ends.
 //
-// Threads: any. Each vendor's file defines both functions.
+// Threads: any. Each vendor's file defines these functions.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,10 @@ namespace fake {
 
 // Of the calling thread; null where none is.
 context* current_context();
+
+// Of CUDA alone: its contexts are a stack on each thread.
+void push_current(context* pushed);
+void pop_current();
 
 // Called with the status of every call, before it is returned.
 void note_status(status answer);

@@ -277,6 +277,11 @@ void machine::execute(stream* s, operation& o, held_lock& held) {
     case operation::what::work:
       if (o.fault != success) s->in->sticky = o.fault;
       break;
+    case operation::what::function:
+      held.unlock();
+      o.function(o.data);
+      held.lock();
+      return;
     case operation::what::store:
       if (o.lost) return;
       if (!o.into->alive) {
@@ -486,6 +491,19 @@ status machine::fill(stream* s, uint64_t address, uint32_t value, size_t count, 
     o.target = target;
     o.value = uint64_t{value} << 32 | value;
   }
+  return enqueue(s, std::move(o), call);
+}
+
+status machine::work(stream* s, uint64_t duration_ns, uint64_t address, uint64_t value,
+                     const char* call) {
+  operation o;
+  o.duration_ns = duration_ns;
+  if (address > device_offset && address < memory_base) {
+    o.target = reinterpret_cast<uint64_t*>(address - device_offset);
+    o.value = value;
+    o.into = registered_at(s->in, o.target);
+  }
+  if (!o.into && !memory_.contains(address)) o.fault = illegal_address;
   return enqueue(s, std::move(o), call);
 }
 

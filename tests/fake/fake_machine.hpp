@@ -35,9 +35,12 @@ inline constexpr status out_of_memory = 2;
 inline constexpr status not_initialized = 3;
 inline constexpr status no_device = 100;
 inline constexpr status invalid_device = 101;
+inline constexpr status invalid_image = 200;
 inline constexpr status invalid_context = 201;
 inline constexpr status invalid_handle = 400;
+inline constexpr status not_found = 500;
 inline constexpr status not_ready = 600;
+inline constexpr status illegal_address = 700;
 inline constexpr status context_is_destroyed = 709;
 inline constexpr status already_registered = 712;
 inline constexpr status not_registered = 713;
@@ -56,6 +59,17 @@ struct context {
   bool primary;
   bool alive = true;
   status sticky = success;
+  unsigned flags = 0;
+};
+
+// What a program has loaded into a context: a kernel is only known by its name.
+struct loaded_module {
+  context* in;
+  std::string text;
+};
+struct kernel {
+  context* in;
+  std::string name;
 };
 
 struct registration {
@@ -77,7 +91,7 @@ struct event {
 };
 
 struct operation {
-  enum class what : uint8_t { work, store, mark } kind = what::work;
+  enum class what : uint8_t { work, store, mark, function } kind = what::work;
   uint64_t duration_ns = 0;
   uint64_t* target = nullptr;
   uint64_t value = 0;
@@ -86,6 +100,8 @@ struct operation {
   event* marked = nullptr;
   uint64_t mark = 0;
   bool lost = false;
+  void (*function)(void*) = nullptr;  // of the program, run on the stream's thread
+  void* data = nullptr;
 };
 
 struct stream {
@@ -159,6 +175,8 @@ class machine {
   uint64_t allocate(size_t bytes);
   status deallocate(uint64_t address);
   status fill(stream* s, uint64_t address, uint32_t value, size_t count, const char* call);
+  // Work that ends by a store to a device address; a device fault where nothing is there.
+  status work(stream* s, uint64_t duration_ns, uint64_t address, uint64_t value, const char* call);
 
   // ---- Captures.
   status begin_capture(stream* s, unsigned mode);

@@ -39,8 +39,10 @@ constexpr status_text texts[] = {
     {3, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
     {34, "CUDA_ERROR_STUB_LIBRARY", "CUDA driver is a stub library"},
     {100, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
+    {200, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
     {201, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
     {400, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
+    {500, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
     {600, "CUDA_ERROR_NOT_READY", "device not ready"},
     {700, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
     {709, "CUDA_ERROR_CONTEXT_IS_DESTROYED", "context is destroyed"},
@@ -57,6 +59,14 @@ constexpr status_text texts[] = {
 
 context* current_context() {
   return current.empty() ? nullptr : current.back();
+}
+
+void push_current(context* pushed) {
+  current.push_back(pushed);
+}
+
+void pop_current() {
+  current.pop_back();
 }
 
 void note_status(status) {}
