@@ -75,7 +75,7 @@ gar_counters client::counters() const {
   c.early_words = tally_.early_words;
   c.owner_backstops = tally_.owner_backstops;
   c.reconnects = tally_.reconnects;
-  c.pages_leaked = tally_.pages_leaked;
+  c.pages_leaked = tally_.pages_leaked + mappings_->kept();
   c.service_cpu_ns = service_.cpu_time().ns;
   return c;
 }

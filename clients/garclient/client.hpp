@@ -69,6 +69,8 @@ class client {
                                               const std::string& name);
   result<void> close_stream(const std::shared_ptr<stream>& s);
   result<uint64_t> record(stream& s);
+  // Why the plan in force does not run as asked on this stream; none where it does.
+  std::optional<error> warning_of(const stream& s) const;
 
   // ---- Waits.
   wait_end wait(const wait_order& order);

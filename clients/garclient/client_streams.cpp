@@ -55,6 +55,8 @@ result<std::shared_ptr<stream>> client::open_stream(std::optional<device_stream>
 }
 
 result<std::optional<binding>> client::open_at_gard(const std::shared_ptr<stream>& s) {
+  // gard could only look at a word that nobody stores into.
+  if (s->stores_nothing()) return std::optional<binding>();
   const std::shared_ptr<link> via = live_link();
   if (!via || via->silent() || !service_.start()) return std::optional<binding>();
   const auto o = std::make_shared<opening>();
@@ -124,6 +126,7 @@ result<binding> client::bind_own(const stream& s) {
 }
 
 void client::reopen(const std::shared_ptr<stream>& s, const std::shared_ptr<link>& at) {
+  if (s->stores_nothing()) return;
   const std::weak_ptr<stream> weak = s;
   at->open(s->last(), s->word_is_authority(), s->name(),
            [this, weak, at](const link::opened_answer& a) {

@@ -15,6 +15,12 @@ constexpr int picks_max = 4;
 
 constexpr uint64_t key_of_stream = uint64_t{1} << 32;
 
+// A flag is parked on until a store; where there are none the fallback is to poll.
+plan without_stores(const stream& s, const plan& asked) {
+  if (!s.stores_nothing() || asked.park != park_kind::flag) return asked;
+  return {park_kind::poll, {}, {}, asked.predict};
+}
+
 }  // namespace
 
 wait_end client::wait(const wait_order& order) {
@@ -46,7 +52,18 @@ wait_end client::wait(const wait_order& order) {
 
 plan_cache::choice client::choose(const wait_order& order) const {
   std::lock_guard lock(plans_lock_);
-  return plans_.select(order.point, order.rows);
+  plan_cache::choice c = plans_.select(order.point, order.rows);
+  c.how = without_stores(*order.of, c.how);
+  return c;
+}
+
+std::optional<error> client::warning_of(const stream& s) const {
+  std::lock_guard lock(plans_lock_);
+  const plan asked = plans_.select({}, rows()).how;
+  const plan running = without_stores(s, asked);
+  if (running == asked) return std::nullopt;
+  return error(errc::ParkFallback,
+               {asked.label(), "stream stores", s.device()->why_no_stores(), running.label()});
 }
 
 bool client::gard_would_run(const wait_order& order, const plan& how) const {

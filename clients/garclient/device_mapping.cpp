@@ -32,8 +32,11 @@ void device_mappings::share::release() {
   std::shared_ptr<const void> memory;  // freed after the lock
   std::lock_guard lock(table_->mutex_);
   if (--entry_->shares == 0) {
-    entry_->ops->unmap(entry_->device, entry_->page.mapping);
     memory = std::move(entry_->memory);
+    if (entry_->ops->unmap(entry_->device, entry_->page.mapping) != 0) {
+      table_->kept_.fetch_add(1, std::memory_order_relaxed);
+      new std::shared_ptr<const void>(std::move(memory));  // on purpose without an owner
+    }
     table_->entries_.remove_if([this](const entry& e) { return &e == entry_; });
   }
   entry_ = nullptr;

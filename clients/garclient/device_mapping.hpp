@@ -4,7 +4,8 @@
 // the streams of one device share one mapping per page, and the last of them takes it back.
 //
 //   absent -> get (the device's `map`) -> shared -> last reference gone (`unmap`) -> absent
-//                                                -> leak -> mapped until the process ends
+//                                                -> leak, or an `unmap` that failed -> mapped
+//                                                   until the process ends
 //
 // Invariants: at most one mapping per (device, page) at any time; the memory stays while mapped.
 // Threads: any; `map` and `unmap` of one table are never called at the same time.
@@ -12,7 +13,9 @@
 // Errors: Backend, from the device's map.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -62,6 +65,9 @@ class device_mappings : public std::enable_shared_from_this<device_mappings> {
   result<share> get(const device_stream& device, std::shared_ptr<const void> memory, void* host,
                     size_t bytes);
 
+  // Mappings that their device did not give back.
+  uint64_t kept() const { return kept_.load(std::memory_order_relaxed); }
+
  private:
   struct entry {
     std::shared_ptr<const gar_device_ops> ops;
@@ -71,6 +77,7 @@ class device_mappings : public std::enable_shared_from_this<device_mappings> {
     size_t shares;
   };
 
+  std::atomic<uint64_t> kept_{0};
   std::mutex mutex_;
   std::list<entry> entries_;
 };

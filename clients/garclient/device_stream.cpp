@@ -11,18 +11,35 @@ result<bool> answer_of(int answer, const gar_device_failure& failure) {
   return answer != GAR_PENDING;
 }
 
+template <size_t Bytes>
+std::string text_of(const char (&field)[Bytes]) {
+  return std::string(field, strnlen(field, Bytes));
+}
+
+// A record that was refused with a number that no registry has is a failure like any other.
+error refusal_error(const gar_device_failure& failure) {
+  if (failure.status <= 0 || !find_error(static_cast<uint16_t>(failure.status))) {
+    return backend_error(failure);
+  }
+  return error(static_cast<errc>(failure.status), {text_of(failure.call), text_of(failure.text)});
+}
+
 }  // namespace
 
 error backend_error(const gar_device_failure& failure) {
-  std::string call(failure.call, strnlen(failure.call, sizeof(failure.call)));
+  std::string call = text_of(failure.call);
   if (call.empty()) call = "a device call";
-  return error(errc::Backend, {std::move(call), std::to_string(failure.status)}, failure.status);
+  std::string status = std::to_string(failure.status);
+  if (const std::string text = text_of(failure.text); !text.empty()) status += " (" + text + ")";
+  return error(errc::Backend, {std::move(call), std::move(status)}, failure.status);
 }
 
 result<void> device_stream::arm(uint64_t sequence, const gar_device_store& word,
                                 const gar_device_store* bell) const {
   gar_device_failure failure{};
-  if (ops_->arm(stream_, sequence, &word, bell, &failure) != 0) return backend_error(failure);
+  const int armed = ops_->arm(stream_, sequence, &word, bell, &failure);
+  if (armed == GAR_REFUSED) return refusal_error(failure);
+  if (armed != 0) return backend_error(failure);
   return {};
 }
 

@@ -142,10 +142,16 @@ GAR_API int gar_signal(gar_stream* stream, uint64_t sequence);
  * registered and mapped until the process ends; the stream is closed all the same. ForkedChild. */
 GAR_API int gar_stream_close(gar_stream* stream);
 
+/* Is the stream served as the plan asks? Returns 0, or a warning's number (ParkFallback: the device
+ * stores no words, so waits poll) with its text as gar_last_error gives one. */
+GAR_API int gar_stream_warning(const gar_stream* stream, char* text, size_t capacity_bytes);
+
 /* Records the stream's work so far and gives its number. Like recording an event: many can be in
  * flight, each is complete by itself; at most 256 that are not known to be done.
- * A handle of the device that is not a live stream is the caller's bug and cannot be found
- * out here. Never waits for the device. Errors: LimitRecords, StreamFailed, Backend. */
+ * A handle of the device that is not a live stream is the caller's bug and cannot be found out here.
+ * Never waits for the device. Errors: LimitRecords, StreamFailed, Backend; of CUDA and HIP streams
+ * also Capturing, NoDomain and ForeignStream, with which nothing is enqueued and the stream stays
+ * as it is. */
 GAR_API int gar_record(gar_stream* stream, uint64_t* sequence);
 
 /* ---- Waits ---------------------------------------------------------------------------------- */
@@ -276,6 +282,26 @@ typedef struct gar_vulkan_queue {
  * that is missing, named; or built without Vulkan headers), Backend, ForeignStream. */
 GAR_API int gar_vulkan_stream_open(gar_client* client, const gar_vulkan_queue* queue,
                                    const gar_stream_options* options, gar_stream** opened);
+
+/* ---- CUDA and HIP --------------------------------------------------------------------------- */
+
+/* Opens a CUDA stream: a CUstream or cudaStream_t, also 0 or 1 (the legacy default stream) and 2
+ * (the calling thread's default stream). The context that is current must be the primary context of
+ * its device, as the CUDA runtime's always is, and the stream must belong to it.
+ * The handle must be a live stream until gar_stream_close; nobody can check that.
+ * A default stream's handle means the calling thread's context, and 2 its very thread: record with
+ * the same one current, and always on one thread for 2. Waiting is free to be done anywhere.
+ * Where the driver is there but stores no words, the stream works without them: waits poll, and
+ * gar_stream_warning says why.
+ * Errors: Unavailable (the library, symbol or device that is missing, a driver that is too old),
+ * NoDomain, ForeignStream, Backend. Blocks while the driver starts, once per device up to a second
+ * more. */
+GAR_API int gar_cuda_stream_open(gar_client* client, void* stream,
+                                 const gar_stream_options* options, gar_stream** opened);
+
+/* Opens a HIP stream, a hipStream_t, likewise; it must belong to the device that is current. */
+GAR_API int gar_hip_stream_open(gar_client* client, void* stream, const gar_stream_options* options,
+                                gar_stream** opened);
 
 #ifdef __cplusplus
 }

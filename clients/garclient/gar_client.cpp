@@ -65,13 +65,9 @@ const char* gar_error_text(int number) {
 
 int gar_last_error(char* text, size_t capacity_bytes) {
   const last_error& here = last_error_here();
-  if (text && capacity_bytes > 0) {
-    std::string_view said = here.text;
-    if (here.number != 0 && said.empty()) said = gar_error_text(here.number);
-    const std::string_view fits = utf8_prefix(said, capacity_bytes - 1);
-    std::memcpy(text, fits.data(), fits.size());
-    text[fits.size()] = '\0';
-  }
+  std::string_view said = here.text;
+  if (here.number != 0 && said.empty()) said = gar_error_text(here.number);
+  copy_text(said, text, capacity_bytes);
   return here.number;
 }
 

@@ -40,6 +40,21 @@ int gar_stream_close(gar_stream* s) {
   });
 }
 
+int gar_stream_warning(const gar_stream* s, char* text, size_t capacity_bytes) {
+  if (text && capacity_bytes > 0) *text = '\0';
+  int number = 0;
+  const int failed = entry([&]() -> result<void> {
+    const result<client*> own = checked(s);
+    if (!own) return own.error();
+    const std::optional<error> warning = (*own)->warning_of(*s->own);
+    if (!warning) return {};
+    number = warning->number();
+    copy_text(warning->text(), text, capacity_bytes);
+    return {};
+  });
+  return failed ? failed : number;
+}
+
 int gar_record(gar_stream* s, uint64_t* sequence) {
   return entry([&]() -> result<void> {
     const result<client*> own = checked(s);

@@ -1,6 +1,8 @@
 #include "clients/garclient/last_error.hpp"
 
-#include <cerrno>
+#include <cstring>
+
+#include "lib/core/utf8.hpp"
 
 namespace gar::owner {
 
@@ -21,6 +23,13 @@ int failed_for_memory() noexcept {
   here.number = static_cast<int>(errc::SystemCall);
   here.text.clear();  // no memory for a text: gar_last_error gives the registry's
   return here.number;
+}
+
+void copy_text(std::string_view said, char* text, size_t capacity_bytes) {
+  if (!text || capacity_bytes == 0) return;
+  const std::string_view fits = utf8_prefix(said, capacity_bytes - 1);
+  std::memcpy(text, fits.data(), fits.size());
+  text[fits.size()] = '\0';
 }
 
 }  // namespace gar::owner

@@ -3,8 +3,10 @@
 // Threads: each has its own. Allocation: the text, when a call fails.
 #pragma once
 
+#include <cstddef>
 #include <new>
 #include <string>
+#include <string_view>
 
 #include "lib/core/error.hpp"
 
@@ -20,6 +22,10 @@ last_error& last_error_here();
 // Remembers it and gives its number.
 int failed(const error& e);
 int failed_for_memory() noexcept;
+
+// As much of `said` as fits, whole characters, ended by NUL; nothing where there is no room for
+// that.
+void copy_text(std::string_view said, char* text, size_t capacity_bytes);
 
 // Runs one entry of the C interface: no exception crosses it.
 template <class F>

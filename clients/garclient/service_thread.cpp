@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "lib/core/query_pace.hpp"
+#include "lib/gpu/patient_thread.hpp"
 #include "lib/linux/timer_slack.hpp"
 
 namespace gar::owner {
@@ -113,6 +114,7 @@ bool service_thread::woken() const {
 
 void service_thread::run() {
   pthread_setname_np(pthread_self(), "gar-service");
+  mark_thread_impatient();  // a driver that is slow to answer must not hold up gard's probes
   (void)set_timer_slack_ns(timer_slack_ns_least);  // where refused, sleeps are a little longer
   reactor_.advance(clock_.now());
   idle idles(*this);

@@ -81,7 +81,8 @@ result<uint64_t> stream::record() {
     result<void> armed = device_->arm(sequence, word, at->bell_mapped ? &bell : nullptr);
     if (!armed) {
       std::lock_guard lock(state_);
-      if (!failure_) failure_ = armed.error();
+      // A device that refuses a record has enqueued nothing.
+      if (!failure_ && armed.error().code() == errc::Backend) failure_ = armed.error();
       return armed.error();
     }
   }

@@ -38,6 +38,8 @@ class stream {
   const std::string& name() const { return name_; }
   const device_stream* device() const { return device_ ? &*device_ : nullptr; }
   bool word_is_authority() const { return !device_; }
+  // Records of its device store nothing: only the authority knows.
+  bool stores_nothing() const { return device_ && !device_->stores(); }
 
   // Where numbers are stored from now on; `where.base` is the last value of that word. Waits for a
   // record that is being made, unless `patient` is false: then that record's end does it.

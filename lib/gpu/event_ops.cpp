@@ -20,9 +20,9 @@ int map(void* device, void* host, size_t bytes, void** mapping, gar_device_failu
   return device_failed(failure, why.number, why.call, all.driver().text_of(why.number));
 }
 
-void unmap(void*, void* mapping) {
+int unmap(void*, void* mapping) {
   auto* page = static_cast<page_mapping*>(mapping);
-  (void)page->domain->all().unmap(page);
+  return page->domain->all().unmap(page) ? 0 : GAR_FAILED;
 }
 
 }  // namespace

@@ -319,7 +319,7 @@ const gar_device_ops* sim_ops() {
         *mapping = host;
         return 0;
       },
-      .unmap = [](void*, void*) {},
+      .unmap = [](void*, void*) -> int { return 0; },
       .arm = [](void* stream, uint64_t sequence, const gar_device_store* word,
                 const gar_device_store* bell, gar_device_failure* failure) -> int {
         return queue(stream)->arm(sequence, *word, bell, failure);

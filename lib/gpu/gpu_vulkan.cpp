@@ -239,11 +239,10 @@ const gar_device_ops* vulkan_ops() {
         *mapping = page.release();
         return 0;
       },
-      .unmap =
-          [](void*, void* mapping) {
-            vulkan_device::release(
-                std::unique_ptr<vulkan_page>(static_cast<vulkan_page*>(mapping)));
-          },
+      .unmap = [](void*, void* mapping) -> int {
+        vulkan_device::release(std::unique_ptr<vulkan_page>(static_cast<vulkan_page*>(mapping)));
+        return 0;
+      },
       .arm = [](void* stream, uint64_t sequence, const gar_device_store* word,
                 const gar_device_store* bell, gar_device_failure* failure) -> int {
         return queue(stream)->arm(sequence, *word, bell, failure);

@@ -60,7 +60,7 @@ const gar_device_ops* vulkan_ops() {
       .map = [](void*, void*, size_t, void**, gar_device_failure* failure) -> int {
         return refuse(failure);
       },
-      .unmap = [](void*, void*) {},
+      .unmap = [](void*, void*) -> int { return 0; },
       .arm = [](void*, uint64_t, const gar_device_store*, const gar_device_store*,
                 gar_device_failure* failure) -> int { return refuse(failure); },
       .query = [](void*, uint64_t, gar_device_failure* failure) -> int { return refuse(failure); },

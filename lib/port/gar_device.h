@@ -53,8 +53,9 @@ typedef struct gar_device_ops {
 
   /* Makes a page known to the device. Called once per device and page. Returns 0 or GAR_FAILED. */
   int (*map)(void* device, void* host, size_t bytes, void** mapping, gar_device_failure* failure);
-  /* Forgets a page; no store into it is pending then. */
-  void (*unmap)(void* device, void* mapping);
+  /* Forgets a page; no store into it is pending then. Returns 0, or GAR_FAILED where the device may
+   * still store there: then the library keeps the memory until the process ends. */
+  int (*unmap)(void* device, void* mapping);
 
   /* Enqueues, behind all work of the stream so far and in this order, each visible before the next:
    * the word's store, then the doorbell's; and whatever makes `query(sequence)` answer. `bell` is

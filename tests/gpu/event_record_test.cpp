@@ -1,0 +1,85 @@
+// Records of CUDA and HIP streams: what is enqueued, and what is refused before anything is.
+#include "tests/gpu/event_fixture.hpp"
+
+namespace gar {
+namespace {
+
+template <class World>
+class event_record : public event_fixture<World> {};
+TYPED_TEST_SUITE(event_record, vendors, vendor_name);
+
+TYPED_TEST(event_record, a_record_enqueues_its_event_then_its_stores_and_nothing_else) {
+  using World = TypeParam;
+  auto o = this->open();
+  ASSERT_EQ(o.record(1), 0);
+  ASSERT_EQ(o.finish(1), GAR_DONE);
+  this->fake().fake_log_clear();
+  ASSERT_EQ(o.record(2), 0);
+  if (World::has_batches) {
+    EXPECT_THAT(this->fake().names(), ElementsAre("cuCtxGetCurrent", World::is_capturing,
+                                                  World::record_event, World::batch));
+  } else {
+    EXPECT_THAT(this->fake().names(), ElementsAre("hipGetDevice", World::is_capturing,
+                                                  World::record_event, World::store, World::store));
+  }
+  ASSERT_EQ(o.settle(), 0);
+}
+
+TYPED_TEST(event_record, events_carry_no_timing_and_let_go_of_the_cpu) {
+  using World = TypeParam;
+  this->fake().fake_log_clear();
+  auto o = this->open();
+  ASSERT_EQ(o.record(1), 0);
+  const auto made = this->fake().calls_of(World::create_event);
+  ASSERT_FALSE(made.empty());
+  for (const fake_call& c : made) EXPECT_EQ(c.arguments[0], 1u | 2u);
+  ASSERT_EQ(o.settle(), 0);
+}
+
+TYPED_TEST(event_record, events_are_used_again_once_their_number_is_done) {
+  using World = TypeParam;
+  auto o = this->open();
+  this->fake().fake_log_clear();
+  for (uint64_t n = 1; n <= 1000; ++n) {
+    ASSERT_EQ(o.record(n), 0);
+    ASSERT_EQ(o.finish(n), GAR_DONE);
+  }
+  EXPECT_EQ(this->fake().count(World::create_event), 1u);
+  ASSERT_EQ(o.settle(), 0);
+}
+
+TYPED_TEST(event_record, the_257th_record_is_refused_while_the_oldest_is_pending) {
+  auto o = this->open();
+  this->submit(hour_ns);
+  for (uint64_t n = 1; n <= 256; ++n) ASSERT_EQ(o.record(n), 0) << n;
+  this->fake().fake_log_clear();
+  EXPECT_EQ(o.record(257), GAR_REFUSED);
+  EXPECT_EQ(o.failure.status, static_cast<int>(errc::LimitRecords));
+  EXPECT_THAT(this->enqueued(), IsEmpty());
+  EXPECT_EQ(o.query(256), GAR_PENDING) << "the stream itself is as it was";
+  this->end_everything();
+}
+
+TYPED_TEST(event_record, a_full_stream_records_again_once_its_oldest_is_done) {
+  auto o = this->open();
+  for (uint64_t n = 1; n <= 256; ++n) ASSERT_EQ(o.record(n), 0) << n;
+  ASSERT_EQ(o.finish(1), GAR_DONE);
+  ASSERT_EQ(o.record(257), 0);
+  ASSERT_EQ(o.finish(257), GAR_DONE);
+  ASSERT_EQ(o.settle(), 0);
+}
+
+TYPED_TEST(event_record, a_store_that_is_refused_fails_the_stream) {
+  using World = TypeParam;
+  auto o = this->open();
+  this->fake().fake_fail(World::has_batches ? World::batch : World::store, 801, 0, 1);
+  EXPECT_EQ(o.record(1), GAR_FAILED);
+  EXPECT_EQ(o.failure.status, 801);
+  this->fake().fake_log_clear();
+  EXPECT_EQ(o.record(2), GAR_FAILED);
+  EXPECT_EQ(o.failure.status, 801) << "reported again, not asked again";
+  EXPECT_THAT(this->fake().names(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace gar
