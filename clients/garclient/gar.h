@@ -148,10 +148,10 @@ GAR_API int gar_stream_warning(const gar_stream* stream, char* text, size_t capa
 
 /* Records the stream's work so far and gives its number. Like recording an event: many can be in
  * flight, each is complete by itself; at most 256 that are not known to be done.
- * A handle of the device that is not a live stream is the caller's bug and cannot be found out here.
- * Never waits for the device. Errors: LimitRecords, StreamFailed, Backend; of CUDA and HIP streams
- * also Capturing, NoDomain and ForeignStream, with which nothing is enqueued and the stream stays
- * as it is. */
+ * A handle of the device that is not a live stream is the caller's bug and cannot be found out
+ * here. Never waits for the device. Errors: LimitRecords, StreamFailed, Backend; of CUDA and HIP
+ * streams also Capturing, NoDomain and ForeignStream, with which nothing is enqueued and the stream
+ * stays as it is. */
 GAR_API int gar_record(gar_stream* stream, uint64_t* sequence);
 
 /* ---- Waits ---------------------------------------------------------------------------------- */
