@@ -12,8 +12,8 @@
 //   poll    armed word, asking at each backstop        a look each turn, under a poll plan
 //   park    armed word; a verdict answers "arrived"    armed word
 //
-// `poll` under another plan is reached only when a word ran backwards; it must not cost CPU, since a
-// client could do that on purpose.
+// `poll` under another plan is reached only when a word ran backwards; it must not cost CPU, since
+// a client could do that on purpose.
 //
 // Invariants: a wait ends as run_wait ends it, or Cancelled when the board stopped it; it is ended
 // at the board exactly once.

@@ -14,7 +14,8 @@ error malformed(const char* what) {
 result<bool> plan_cache::publish(const proto::plan_scope& scope) {
   if (!any_generation_ && scope.generation <= in_force_.generation) return false;
   if (collecting_ && scope.generation < collecting_->generation) return false;
-  if (scope.scopes == 0 || scope.scopes > proto::plan_scopes_max || scope.scope_index >= scope.scopes) {
+  if (scope.scopes == 0 || scope.scopes > proto::plan_scopes_max ||
+      scope.scope_index >= scope.scopes) {
     return malformed("plan: scope index and count contradict each other");
   }
   result<bands> parsed = bands::parse(scope.text);
