@@ -133,7 +133,7 @@ class client {
   bool gard_would_run(const wait_order& order, const plan& how) const;
   proto::wait wait_message(const wait_order& order, const plan_cache::choice& c,
                            const binding& where) const;
-  void take_over(wait_end& end, const owner_wait& w) const;
+  void take_over(wait_end& end, const owner_wait& w, bool registered) const;
   duration sleep_for(const wait_order& order, const plan& how);
   // Counts, feeds the estimates and tells gard.
   void account(const wait_order& order, const plan& how, const wait_end& end);

@@ -102,7 +102,7 @@ reactor::task<wait_end> client::wait_as_task(async_wait& w) {
     break;
   }
   if (end.failure && end.failure->code() == errc::Cancelled) {
-    end.ended = wait_end::by::cancel;
+    end.ended = wait_end::by::given_up;
     end.failure = w.why_cancelled == errc::Closed ? error(errc::Closed, {"the stream"})
                                                   : error(errc::Cancelled);
   }
@@ -167,7 +167,7 @@ reactor::task<std::optional<owner_wait::reason>> client::delegate_as_task(
   const bool ended = step.what == owner_wait::todo::end;
   via->forget(box, ended && machine.ending().cancel_at_gard);
   if (!ended) co_return machine.leaving();
-  take_over(end, machine);
+  take_over(end, machine, box.cookie != 0);
   end.report.wait = steady_clock().now() - order.start;
   if (end.ended == wait_end::by::backstop) via->found_silent();
   co_return std::nullopt;

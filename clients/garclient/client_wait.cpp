@@ -154,15 +154,21 @@ bool client::run_delegated(const wait_order& order, const plan_cache::choice& c,
     left = w.leaving();
     return false;
   }
-  take_over(end, w);
+  take_over(end, w, box.cookie != 0);
   end.report.wait = clock.now() - order.start;
   if (end.ended == wait_end::by::backstop) via.found_silent();
   return true;
 }
 
-void client::take_over(wait_end& end, const owner_wait& w) const {
+void client::take_over(wait_end& end, const owner_wait& w, bool registered) const {
   const owner_wait::result_of_wait& r = w.ending();
-  end.ended = r.owner_backstop ? wait_end::by::backstop : wait_end::by::gard;
+  if (!registered) {
+    end.ended = wait_end::by::owner;
+  } else if (r.owner_backstop) {
+    end.ended = wait_end::by::backstop;
+  } else {
+    end.ended = r.by_gard ? wait_end::by::gard : wait_end::by::given_up;
+  }
   end.failure = r.failure;
   end.report.kind = r.kind;
   end.report.slept = r.slept;

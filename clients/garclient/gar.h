@@ -251,7 +251,8 @@ GAR_API int gar_sim_submit(gar_sim_queue* queue, uint64_t duration_ns, uint64_t*
 /* Applies to the next record or work enqueued, once. */
 GAR_API int gar_sim_fault(gar_sim_queue* queue, int fault, uint64_t value);
 
-/* Opens a stream on a queue of the simulated device. */
+/* Opens a stream on a queue of the simulated device. One stream at a time per queue; it must be
+ * closed before the queue is destroyed. */
 GAR_API int gar_sim_stream_open(gar_client* client, gar_sim_queue* queue,
                                 const gar_stream_options* options, gar_stream** opened);
 /* When the store of `sequence` landed, as CLOCK_MONOTONIC in ns; 0 if it did not or was forgotten

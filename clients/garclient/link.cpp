@@ -57,7 +57,7 @@ void link::open(uint64_t base, bool word_authority, std::string_view name, on_op
   {
     std::lock_guard lock(pending_lock_);
     asked.cookie = next_cookie_++;
-    if (alive()) requests_.emplace(asked.cookie, std::move(then));
+    if (alive()) requests_.emplace(asked.cookie, std::exchange(then, nullptr));
   }
   {
     std::lock_guard lock(send_lock_);

@@ -32,7 +32,7 @@ struct wait_end {
     no_gard,   // a plan that gard would have run, and did not
     gard,      // gard's news, confirmed by the authority
     backstop,  // the owner's backstop, gard being silent
-    cancel,    // the program: gar_cancel or a close
+    given_up,  // the deadline or the program; gard was told
   };
   by ended = by::owner;
   wait_report report;

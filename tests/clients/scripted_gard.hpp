@@ -47,9 +47,9 @@ class scripted_gard {
  public:
   scripted_gard(std::string path, gard_script script)
       : script_(std::move(script)),
-        listener_(std::move(*listen_at(path, {.type = socket_type::seqpacket, .group = {}}))),
-        bell_(std::move(*doorbell::make())),
-        state_(std::move(*state_page_owner::make())),
+        listener_(*listen_at(path, {.type = socket_type::seqpacket, .group = {}})),
+        bell_(*doorbell::make()),
+        state_(*state_page_owner::make()),
         thread_([this] { serve(); }) {}
   ~scripted_gard() { die(); }
 
@@ -145,7 +145,7 @@ class scripted_gard {
     auto accepted = accept_from(listener_.get());
     if (!accepted || !*accepted) return;
     std::lock_guard lock(mutex_);
-    connections_.push_back({std::move(**accepted), std::move(*lines_page::make()), 0, {}});
+    connections_.push_back({std::move(**accepted), *lines_page::make(), 0, {}});
   }
 
   bool read_all(connection& c, std::unique_lock<std::mutex>& lock) {

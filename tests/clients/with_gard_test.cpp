@@ -222,7 +222,11 @@ TEST_F(with_gard, a_word_that_came_early_is_never_registered) {
   const gar_report r = wait(sequence);
   EXPECT_EQ(truth(), 1u);
   EXPECT_EQ(r.early_words, 1u);
+  EXPECT_EQ(r.delegated, 0);
   EXPECT_TRUE(gard_->received<proto::wait>().empty());
+  const auto entries = gard_->await<proto::outcomes>(1)[0].entries;
+  ASSERT_EQ(entries.size(), 2u);  // the early word, and the wait that gard never had
+  EXPECT_EQ(entries[1].what, proto::outcome_wait);
 }
 
 TEST_F(with_gard, a_device_error_is_found_by_a_probe_and_told_with_its_call) {
