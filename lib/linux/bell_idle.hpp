@@ -3,7 +3,10 @@
 //
 //   prepare   copy the eight words of the bell
 //   park      arm, compare the copy, look at the words and at requests, wait
-//   sleep     say asleep, full fence, compare the copy, look at requests, sleep, say awake
+//   sleep     say asleep, full fence, look at requests, sleep, say awake
+//
+// A sleep does not listen to the bell: no word is waited for then, and whoever rings without end
+// must not keep the thread awake.
 //
 // How it sleeps is the Sleeper's: a futex on the state word (idle_doorbell) or an io_uring
 // (idle_ring).
@@ -14,7 +17,7 @@
 //
 // Invariants: a request that was stored before a reactor_waker's `wake` is never slept over: either
 // the look after the fence sees it, or the waker sees the announcement. A ring between prepare and
-// a wait ends that wait at once.
+// a park ends that park at once.
 // Threads: the reactor's. Ownership: bell and state outlive it. Allocation: no. Errors: none.
 // Memory order: see state_page.hpp.
 #pragma once
@@ -65,7 +68,7 @@ class bell_idle {
   }
 
   void sleep_until(instant at) {
-    sleep_unless([&] { return !bell_is_as(*bell_, copy_) || requests_(); }, at);
+    sleep_unless([&] { return requests_(); }, at);
   }
 
   void block() { sleep_until(instant::never()); }
