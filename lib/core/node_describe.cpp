@@ -19,7 +19,7 @@ bool shows(const std::optional<uint32_t>& uid, const session& s) {
 void node::describe(status_snapshot& into, std::optional<uint32_t> uid, instant now) const {
   const plan_in_force& plan = plans_.default_plan();
   into.plan = {plans_.generation(), plan.requested.label(), plan.running.label(), plan.warnings};
-  into.kinds = kinds_;
+  into.kinds = uid ? kind_counts{} : kinds_;
   into.waits = uid ? wait_counts{} : totals_;
   into.clients = into.streams = 0;
   for (const auto& [id, s] : sessions_) {
@@ -34,6 +34,7 @@ void node::describe(status_snapshot& into, std::optional<uint32_t> uid, instant 
     into.waits.timed_out += s->waits.timed_out;
     into.waits.early_word += s->waits.early_word;
     into.waits.refused += s->waits.refused;
+    into.kinds.add(s->kinds);
   }
   instant oldest = now;
   for (const auto& [id, w] : waits_) {

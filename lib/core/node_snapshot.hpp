@@ -40,6 +40,12 @@ struct kind_counts {
         break;
     }
   }
+  void add(const kind_counts& other) {
+    blocked += other.blocked;
+    immediate += other.immediate;
+    late += other.late;
+    parked += other.parked;
+  }
 };
 
 struct wait_counts {

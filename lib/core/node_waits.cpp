@@ -224,6 +224,7 @@ void node::wait_ended(const wait_end& ended) {
   ++s.waits.completed;
   ++stream.completed;
   kinds_.add(ended.report.kind);
+  s.kinds.add(ended.report.kind);
   if (readback* history = history_of(s, w)) {
     const uint8_t window = w.how.predict ? w.how.predict->window : 1;
     remember(*history, ended.report.sample, ended.report.kind, window);
@@ -276,6 +277,7 @@ void node::record(session& s, const proto::outcome_entry& e) {
   ++totals_.completed;
   ++s.waits.completed;
   kinds_.add(kind);
+  s.kinds.add(kind);
   session_stream* stream = s.stream_of(e.stream, e.stream_generation);
   if (stream) ++stream->completed;
   session_point* point = s.point_of(e.point);

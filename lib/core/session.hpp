@@ -89,6 +89,7 @@ struct session {
   std::array<std::shared_ptr<const published_plans>, 2> published;  // newest first
 
   wait_counts waits;
+  kind_counts kinds;
   uint64_t refusals = 0;
 
   // nullptr unless this very stream is open.

@@ -387,6 +387,9 @@ TEST(node, shows_a_user_only_what_is_the_users_own) {
   const auto s = world.open(a);
   world.open(b);
   world.say(a.id, a.wait_for(*s, 1));
+  world.store(a, *s, 1);
+  ASSERT_TRUE(world.completion(a.id));
+  world.say(a.id, a.wait_for(*s, 2));
   const instant now = world.clock.now();
   ASSERT_EQ(world.decisions.clients(1, now).size(), 1u);
   EXPECT_EQ(world.decisions.clients(1, now)[0].name, "a");
@@ -397,6 +400,11 @@ TEST(node, shows_a_user_only_what_is_the_users_own) {
   world.decisions.describe(of_b, 2, now);
   EXPECT_EQ(of_b.clients, 1u);
   EXPECT_EQ(of_b.waits.pending, 0u);
+  EXPECT_EQ(of_b.kinds.parked, 0u);
+  status_snapshot of_a;
+  world.decisions.describe(of_a, 1, now);
+  EXPECT_EQ(of_a.waits.completed, 1u);
+  EXPECT_EQ(of_a.kinds.parked, 1u);
 }
 
 }  // namespace
