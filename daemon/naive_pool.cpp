@@ -1,6 +1,8 @@
 #include "daemon/naive_pool.hpp"
 
 #include <algorithm>
+#include <string>
+#include <system_error>
 
 #include "daemon/wait_frames.hpp"
 #include "lib/core/wait.hpp"
@@ -123,10 +125,22 @@ void naive_pool::start(const wait_start& what, const std::shared_ptr<session_lin
   const std::lock_guard hold(lock_);
   links_.try_emplace(what.session, link);
   queued_.push_back(&board_.add(what));
-  if (queued_.size() > free_workers_ && workers_.size() < workers_max_) {
+  if (queued_.size() <= free_workers_ || workers_.size() == workers_max_) {
+    return more_.notify_one();
+  }
+  if (add_worker()) return;
+  naive_board::entry& nobodys = *queued_.back();
+  queued_.pop_back();
+  board_.end(nobodys, error(errc::LimitWaits, {std::to_string(workers_.size())}));
+  send_gathered();
+}
+
+bool naive_pool::add_worker() {
+  try {
     workers_.emplace_back([this] { work(); });
-  } else {
-    more_.notify_one();
+    return true;
+  } catch (const std::system_error&) {
+    return false;
   }
 }
 

@@ -9,7 +9,8 @@
 //
 // Invariants: never more workers than `workers_max`, nor more waits than the node admits, which is
 // the same number. Each wait ends by its word, its owner's verdict, its deadline or a stop, the
-// latest one park bound after it came about.
+// latest one park bound after it came about. Where the machine gives no thread for a wait, it ends
+// with LimitWaits, and its owner runs it.
 // Threads: the io thread calls; workers are the pool's. The lock guards the board; sends happen
 // under it, and never block. Blocking: `stop` joins.
 #pragma once
@@ -61,6 +62,7 @@ class naive_pool {
  private:
   friend class naive_port;
 
+  bool add_worker();
   void work();
   result<wait_report> run_one(inline_host& host, naive_board::entry& e);
   // With the lock held.

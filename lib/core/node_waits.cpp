@@ -192,6 +192,8 @@ void count_failure(wait_counts& counts, uint16_t code) {
     case errc::Cancelled:
       ++counts.cancelled;
       return;
+    case errc::LimitWaits:
+      return;  // the owner runs it, and reports it as refused
     default:
       ++counts.failed;
   }
