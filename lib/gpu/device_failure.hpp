@@ -16,9 +16,7 @@ namespace gar {
 // Copies as much as the field holds and ends it in NUL.
 template <size_t Bytes>
 void fill_field(char (&field)[Bytes], std::string_view text) {
-  const size_t copied = std::min(text.size(), Bytes - 1);
-  std::memcpy(field, text.data(), copied);
-  field[copied] = '\0';
+  field[text.copy(field, Bytes - 1)] = '\0';
 }
 
 // Answers GAR_FAILED, so that a verb can `return device_failed(...)`. `failure` may be null. `text`

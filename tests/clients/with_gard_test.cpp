@@ -52,6 +52,10 @@ class with_gard : public sim_fixture {
     EXPECT_EQ(gar_wait(stream_, sequence, nullptr, &r), expected) << last_text();
     return r;
   }
+  void await_mode(int mode) {
+    for (int i = 0; i < 2000 && gar_mode(client_) != mode; ++i) std::this_thread::sleep_for(1ms);
+    EXPECT_EQ(gar_mode(client_), mode);
+  }
   gar_completion take_one() {
     pollfd p{gar_client_fd(client_), POLLIN, 0};
     EXPECT_EQ(poll(&p, 1, 5000), 1);
@@ -159,7 +163,7 @@ TEST_F(with_gard, a_silent_gard_hangs_nobody) {
   EXPECT_LT(r.wait_ns, 400 * ms);
   EXPECT_EQ(counters().owner_backstops, 1u);
   EXPECT_EQ(gard_->await<proto::cancel>(1).at(0).cookie, gard_->received<proto::wait>()[0].cookie);
-  EXPECT_EQ(gar_mode(client_), GAR_MODE_DAEMON);  // it answered the cancel
+  await_mode(GAR_MODE_DAEMON);  // it answers the cancel
 }
 
 TEST_F(with_gard, what_is_known_to_be_stuck_is_not_asked_again_until_it_speaks) {
@@ -173,10 +177,7 @@ TEST_F(with_gard, what_is_known_to_be_stuck_is_not_asked_again_until_it_speaks) 
   EXPECT_EQ(r.in_process, 1);
   EXPECT_EQ(gard_->received<proto::wait>().size(), 1u);
   gard_->send(proto::plan_scope{6, proto::scope_default, 0, 1, "", "poll"});
-  for (int i = 0; i < 1000 && gar_mode(client_) != GAR_MODE_DAEMON; ++i) {
-    std::this_thread::sleep_for(1ms);
-  }
-  EXPECT_EQ(gar_mode(client_), GAR_MODE_DAEMON);
+  await_mode(GAR_MODE_DAEMON);
 }
 
 TEST_F(with_gard, an_early_word_is_counted_and_polled_out) {
@@ -448,10 +449,7 @@ TEST_F(with_gard, frames_that_cannot_be_end_the_link_and_nothing_else) {
 TEST_F(with_gard, descriptors_that_nobody_expects_are_closed) {
   start_and_open();
   gard_->send_bytes(proto::encode(proto::closed{1}), {0, 1});
-  for (int i = 0; i < 1000 && gar_mode(client_) == GAR_MODE_DAEMON; ++i) {
-    std::this_thread::sleep_for(1ms);
-  }
-  EXPECT_EQ(gar_mode(client_), GAR_MODE_IN_PROCESS);
+  await_mode(GAR_MODE_IN_PROCESS);
 }
 
 TEST_F(with_gard, a_handshake_that_cannot_be_is_in_process) {
