@@ -263,7 +263,8 @@ TEST_F(sim, a_queue_that_is_destroyed_forgets_what_it_has_not_run) {
   uint64_t truth = 0;
   {
     sim_queue other(*static_cast<sim_device*>(rig.device()));
-    ASSERT_TRUE(other.submit(ms, &truth, 1));
+    // So long that it cannot have run, however late this thread comes to destroy the queue.
+    ASSERT_TRUE(other.submit(3'600'000 * ms, &truth, 1));
     ASSERT_EQ(record_on(other, 1, 1), 0);
   }
   rig.submit(3 * ms, 1);
