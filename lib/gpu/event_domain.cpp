@@ -154,7 +154,7 @@ bool event_domains::unmap(page_mapping* mapping) {
 }
 
 bool event_domains::give_back(page_mapping& mapping) const {
-  if (process_is_exiting()) return false;
+  if (process_is_exiting() || mapping.domain->lost()) return false;
   const driver_place place(driver_, mapping.domain->id());
   if (!place.entered()) return false;
   // A synchronize would wait for work that is nobody's business here and spoil a graph capture that

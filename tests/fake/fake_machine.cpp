@@ -137,14 +137,14 @@ status machine::retain(int device, context** retained) {
   return success;
 }
 
-status machine::release(int device) {
+status machine::release(int device, bool last_destroys) {
   if (device < 0 || device >= devices_) return invalid_device;
   primary_context& p = primaries_[device];
   if (p.references == 0) {
     violation("a primary context was released more often than retained");
     return invalid_context;
   }
-  if (--p.references == 0 && p.now) destroy(p.now);
+  if (--p.references == 0 && p.now && last_destroys) destroy(p.now);
   return success;
 }
 

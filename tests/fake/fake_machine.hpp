@@ -140,7 +140,8 @@ class machine {
 
   // ---- Contexts. With the lock held, as all below.
   status retain(int device, context** primary);
-  status release(int device);
+  // `last_destroys`: as CUDA has it; a HIP device keeps its primary context.
+  status release(int device, bool last_destroys);
   status destroy(context* c);
   context* create(int device);
   context* primary(int device);

@@ -132,7 +132,7 @@ EXPORT abi::status hipDevicePrimaryCtxRetain(abi::context* primary, abi::device 
 
 EXPORT abi::status hipDevicePrimaryCtxRelease(abi::device device) {
   return call("hipDevicePrimaryCtxRelease", static_cast<uint64_t>(device), 0, 0,
-              [&](machine& m, auto&) { return m.release(device); });
+              [&](machine& m, auto&) { return m.release(device, false); });
 }
 
 EXPORT abi::status hipStreamGetDevice(abi::stream of, abi::device* owner) {

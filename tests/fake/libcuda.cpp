@@ -179,7 +179,7 @@ EXPORT abi::status cuDevicePrimaryCtxRetain(abi::context* primary, abi::device d
 
 EXPORT abi::status cuDevicePrimaryCtxRelease_v2(abi::device device) {
   return call("cuDevicePrimaryCtxRelease_v2", static_cast<uint64_t>(device), 0, 0,
-              [&](machine& m, auto&) { return m.release(device); });
+              [&](machine& m, auto&) { return m.release(device, true); });
 }
 
 EXPORT abi::status cuDevicePrimaryCtxReset_v2(abi::device device) {

@@ -62,6 +62,11 @@ struct cuda_program {
   static void destroy_stream(void* stream) {
     call<cuda::functions::StreamDestroy>("cuStreamDestroy_v2")(static_cast<cuda::stream>(stream));
   }
+  static void* make_event() {
+    cuda::event made = nullptr;
+    call<cuda::functions::EventCreate>(create_event)(&made, cuda::event_disable_timing);
+    return made;
+  }
   static int32_t query_as_program(void* event) {
     return call<cuda::functions::EventQuery>(query_event)(static_cast<cuda::event>(event));
   }

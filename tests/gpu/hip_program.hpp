@@ -56,6 +56,11 @@ struct hip_program {
   static void destroy_stream(void* stream) {
     call<hip::functions::StreamDestroy>("hipStreamDestroy")(static_cast<hip::stream>(stream));
   }
+  static void* make_event() {
+    hip::event made = nullptr;
+    call<hip::functions::EventCreate>(create_event)(&made, hip::event_disable_timing);
+    return made;
+  }
   static int32_t query_as_program(void* event) {
     return call<hip::functions::EventQuery>(query_event)(static_cast<hip::event>(event));
   }
