@@ -46,7 +46,7 @@ result<void> start(cuda_driver& driver) {
 
 }  // namespace
 
-result<cuda_driver> cuda_driver::from(const symbol_source& source) {
+result<cuda_driver> cuda_driver::resolve(const symbol_source& source) {
   cuda_driver driver;
 #define GAR_CUDA_FIND(member, symbol, ...) \
   driver.member = reinterpret_cast<cuda::functions::member*>(source.find(source.where, #symbol));
@@ -60,7 +60,13 @@ result<cuda_driver> cuda_driver::from(const symbol_source& source) {
   GAR_CUDA_CALLS(GAR_CUDA_NEED)
 #undef GAR_CUDA_NEED
 #undef GAR_CUDA_FIND
-  if (result<void> started = start(driver); !started) return started.error();
+  return driver;
+}
+
+result<cuda_driver> cuda_driver::from(const symbol_source& source) {
+  result<cuda_driver> driver = resolve(source);
+  if (!driver) return driver;
+  if (result<void> started = start(*driver); !started) return started.error();
   return driver;
 }
 

@@ -35,6 +35,8 @@ struct cuda_driver {
   int version = 0;       // 12040 is CUDA 12.4
   int device_count = 0;  // at least 1
 
+  // Resolved and new enough; nothing is started, the count of devices stays 0.
+  static result<cuda_driver> resolve(const symbol_source& source);
   // Resolved and started.
   static result<cuda_driver> from(const symbol_source& source);
   static result<cuda_driver> open(std::span<const char* const> libraries);

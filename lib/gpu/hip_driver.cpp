@@ -45,7 +45,7 @@ result<void> start(hip_driver& driver) {
 
 }  // namespace
 
-result<hip_driver> hip_driver::from(const symbol_source& source) {
+result<hip_driver> hip_driver::resolve(const symbol_source& source) {
   hip_driver driver;
 #define GAR_HIP_FIND(member, symbol, ...) \
   driver.member = reinterpret_cast<hip::functions::member*>(source.find(source.where, #symbol));
@@ -63,7 +63,13 @@ result<hip_driver> hip_driver::from(const symbol_source& source) {
     return unavailable(source.name +
                        " exports neither hipStreamGetDevice nor hipGetStreamDeviceId");
   }
-  if (result<void> started = start(driver); !started) return started.error();
+  return driver;
+}
+
+result<hip_driver> hip_driver::from(const symbol_source& source) {
+  result<hip_driver> driver = resolve(source);
+  if (!driver) return driver;
+  if (result<void> started = start(*driver); !started) return started.error();
   return driver;
 }
 

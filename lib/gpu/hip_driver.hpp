@@ -35,6 +35,8 @@ struct hip_driver {
   int version = 0;       // 60200000 is HIP 6.2
   int device_count = 0;  // at least 1
 
+  // Resolved and new enough; nothing is started, the count of devices stays 0.
+  static result<hip_driver> resolve(const symbol_source& source);
   // Resolved and started.
   static result<hip_driver> from(const symbol_source& source);
   static result<hip_driver> open(std::span<const char* const> libraries);
