@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "clients/garclient/client.hpp"
+#include "clients/garclient/inline_port.hpp"
 
 namespace gar::owner {
 namespace {
@@ -31,6 +32,7 @@ result<std::shared_ptr<stream>> client::open_stream(std::optional<device_stream>
     id = next_stream_id_++;
   }
   want_link(link_patience);
+  process_word_waiter();  // probed here once, and not within somebody's first wait
   auto s = std::make_shared<stream>(id, std::move(device), name);
   result<std::optional<binding>> at = open_at_gard(s);
   if (!at) return at.error();
