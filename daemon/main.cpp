@@ -208,14 +208,17 @@ class gard {
                        : fmt::format("configuration refused: {}", again.error().text()));
     if (!again) return again.error();
     config& values = again->values;
-    if (values.daemon != loaded_.values.daemon || values.executor != loaded_.values.executor) {
-      log(log_level::warning,
-          fmt::format("{}: changes of [daemon] and [executor] take effect with the next start",
-                      again->file));
+    const config& running = loaded_.values;
+    if (values.daemon != running.daemon || values.executor != running.executor ||
+        values.limits.naive_workers != running.limits.naive_workers) {
+      log(log_level::warning, fmt::format("{}: changes of [daemon], [executor] and "
+                                          "limits.naive_workers take effect with the next start",
+                                          again->file));
     }
     // What the next reload is compared with is what runs.
-    values.daemon = loaded_.values.daemon;
-    values.executor = loaded_.values.executor;
+    values.daemon = running.daemon;
+    values.executor = running.executor;
+    values.limits.naive_workers = running.limits.naive_workers;
     loaded_ = std::move(*again);
     set_log_level(loaded_.values.log_level);
     return settings_of(loaded_.values);
