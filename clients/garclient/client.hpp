@@ -103,6 +103,8 @@ class client {
   std::shared_ptr<link> live_link() const;
   // Tries to get a gard where there is none, waiting for the handshake for `patience`.
   void want_link(duration patience);
+  // Tries the same for a stream that no gard serves, without waiting.
+  void want_link_for(const stream& s);
   void take_link(handshake::joined joined);
   bool serve();
   bool serve_link();

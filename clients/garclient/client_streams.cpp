@@ -161,8 +161,7 @@ void client::finish_reopening(const std::shared_ptr<stream>& s, const std::share
 }
 
 result<uint64_t> client::record(stream& s) {
-  const std::shared_ptr<const binding> at = s.current();
-  if (!at->via || !at->via->alive()) want_link({});
+  want_link_for(s);
   return s.record();
 }
 

@@ -89,7 +89,8 @@ GAR_API int gar_close(gar_client* client);
 #define GAR_MODE_IN_PROCESS 0
 #define GAR_MODE_DAEMON 1
 /* How new waits are served just now. A client that lost its gard, or never had one, looks for one
- * at new streams, records and waits, at most every 20 ms, less often where nobody answers. */
+ * at new streams, records and waits, at most every 20 ms, less often where nobody answers.
+ * In-process also where a client cannot be used: NULL, or one of the parent process. */
 GAR_API int gar_mode(const gar_client* client);
 
 /* Publishes the row count of the current batch: it picks the band of every wait that names no rows
@@ -123,8 +124,8 @@ typedef struct gar_stream_options {
 
 /* Opens a stream of a device of the program's own. `device` is what `map` gets, `stream` what the
  * other verbs get. `options` may be NULL.
- * Errors: InvalidArgument, Backend (the device's map failed), LimitStreams and LimitPages (of the
- * library itself: 8192 streams per client), ForkedChild. May block for a request to gard. */
+ * Errors: InvalidArgument, Backend (the device's map failed), LimitStreams (of the library itself:
+ * 8192 streams per client), SystemCall, ForkedChild. May block for a request to gard. */
 GAR_API int gar_stream_open(gar_client* client, const gar_device_ops* ops, void* device,
                             void* stream, const gar_stream_options* options, gar_stream** opened);
 

@@ -108,7 +108,14 @@ int gar_close(gar_client* c) {
 }
 
 int gar_mode(const gar_client* c) {
-  return c && c->own->with_gard() ? GAR_MODE_DAEMON : GAR_MODE_IN_PROCESS;
+  bool with_gard = false;
+  entry([&]() -> result<void> {
+    const result<client*> own = checked(c);
+    if (!own) return own.error();
+    with_gard = (*own)->with_gard();
+    return {};
+  });
+  return with_gard ? GAR_MODE_DAEMON : GAR_MODE_IN_PROCESS;
 }
 
 int gar_rows(gar_client* c, uint32_t rows) {

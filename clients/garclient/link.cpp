@@ -202,11 +202,6 @@ void link::forget(mailbox& box, bool cancel) {
   send(proto::cancel{box.cookie});
 }
 
-size_t link::pending() const {
-  std::lock_guard lock(pending_lock_);
-  return pending_.size();
-}
-
 // ---- Outcomes.
 
 instant link::add_outcome(const proto::outcome_entry& entry, std::string_view point, instant now) {

@@ -50,7 +50,6 @@ class link {
 
   int fd() const { return socket_.get(); }
   uint64_t client_id() const { return welcome_.client_id; }
-  const proto::welcome& welcome() const { return welcome_; }
   bool alive() const { return alive_.load(std::memory_order_acquire); }
 
   // gard let a wait pass its owner's backstop and has said nothing since.
@@ -89,7 +88,6 @@ class link {
   void collect(mailbox& box, owner_wait& into, bool confirmed);
   // The wait is over here; at gard too where `cancel` says so.
   void forget(mailbox& box, bool cancel);
-  size_t pending() const;
 
   // ---- Outcomes. Says when they must be sent.
   instant add_outcome(const proto::outcome_entry& entry, std::string_view point, instant now);

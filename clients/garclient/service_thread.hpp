@@ -11,7 +11,7 @@
 // Invariants: whatever is posted before stop() runs. Tasks left at the end are cancelled and run to
 // their end.
 // Threads: post, run_there, need_by and start by any, run_there not by the thread itself; `host`,
-// `watch` and what runs in a turn belong to the thread.
+// `take_ready` and what runs in a turn belong to the thread.
 // Blocking: run_there, until it ran.
 // Errors: start: SystemCall.
 #pragma once
@@ -33,7 +33,7 @@ namespace gar::owner {
 
 class service_thread {
  public:
-  // What the client does in each turn. Both are called by the thread alone.
+  // What the client does in each turn. All are called by the thread alone.
   struct duties {
     // Reads descriptors that are ready and sends what is due; true: something was done.
     std::function<bool()> serve;

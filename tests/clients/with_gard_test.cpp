@@ -398,6 +398,20 @@ TEST_F(with_gard, its_death_ends_no_wait_and_the_next_gard_serves_the_next) {
   EXPECT_EQ(gar_mode(client_), GAR_MODE_DAEMON);
 }
 
+TEST_F(with_gard, a_program_that_only_waits_finds_the_next_gard_too) {
+  start_and_open();
+  const uint64_t sequence = submit_and_record(1 * ms);
+  EXPECT_EQ(wait(sequence).delegated, 1);
+  gard_->die();
+  while (gar_mode(client_) == GAR_MODE_DAEMON) std::this_thread::sleep_for(1ms);
+  start();
+  for (int i = 0; i < 3000 && gar_mode(client_) != GAR_MODE_DAEMON; ++i) {
+    wait(sequence);
+    std::this_thread::sleep_for(1ms);
+  }
+  EXPECT_EQ(gar_mode(client_), GAR_MODE_DAEMON);
+}
+
 TEST_F(with_gard, a_stop_is_as_good_as_a_death) {
   gard_script s;
   s.completes = false;
