@@ -24,7 +24,7 @@ class fake_gard {
   using answer_function = std::function<std::string(const std::string& request)>;
 
   fake_gard(const std::string& path, socket_type type, answer_function answer)
-      : listener_(std::move(*listen_at(path, {.type = type, .group = {}}))),
+      : listener_(listen(path, type)),
         type_(type),
         answer_(std::move(answer)),
         thread_([this] { serve(); }) {}
@@ -34,6 +34,12 @@ class fake_gard {
   }
 
  private:
+  static unique_fd listen(const std::string& path, socket_type type) {
+    result<unique_fd> listener = listen_at(path, {.type = type, .group = {}});
+    GAR_ASSERT(listener);
+    return std::move(*listener);
+  }
+
   void serve() {
     while (!stop_) {
       pollfd one{listener_.get(), POLLIN, 0};
