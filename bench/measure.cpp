@@ -1,16 +1,11 @@
 #include "bench/measure.hpp"
 
 #include <algorithm>
-#include <ctime>
+
+#include "lib/linux/steady_clock.hpp"
 
 namespace gar::bench {
 namespace {
-
-uint64_t read_ns(clockid_t clock) {
-  timespec at{};
-  clock_gettime(clock, &at);
-  return static_cast<uint64_t>(at.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(at.tv_nsec);
-}
 
 uint64_t quantile(const std::vector<uint64_t>& sorted, double q) {
   const size_t index = static_cast<size_t>(q * static_cast<double>(sorted.size() - 1));
@@ -20,10 +15,7 @@ uint64_t quantile(const std::vector<uint64_t>& sorted, double q) {
 }  // namespace
 
 uint64_t now_ns() {
-  return read_ns(CLOCK_MONOTONIC);
-}
-uint64_t thread_cpu_ns() {
-  return read_ns(CLOCK_THREAD_CPUTIME_ID);
+  return steady_clock().now().ns;
 }
 
 distribution distribution_of(std::vector<uint64_t>& samples_ns) {

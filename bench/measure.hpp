@@ -2,7 +2,7 @@
 //
 // A figure is a ratio against a floor measured in the same run, interleaved with it: these machines
 // are shared, and a lone number says more about the neighbours than about us. Times are taken from
-// CLOCK_MONOTONIC, CPU from CLOCK_THREAD_CPUTIME_ID (getrusage lags for a running thread).
+// CLOCK_MONOTONIC.
 //
 // Units: nanoseconds, but where a name says otherwise.
 #pragma once
@@ -16,7 +16,6 @@
 namespace gar::bench {
 
 uint64_t now_ns();
-uint64_t thread_cpu_ns();
 
 struct distribution {
   uint64_t p50_ns = 0;
