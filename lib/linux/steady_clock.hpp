@@ -1,4 +1,4 @@
-// The machine's monotonic clock: the only file that reads the time.
+// The machine's monotonic clock, as the core takes time.
 //
 // CLOCK_MONOTONIC and not CLOCK_BOOTTIME, because timers, futexes and io_uring take it without
 // asking; a suspended machine has no waits to measure.

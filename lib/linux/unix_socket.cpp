@@ -21,7 +21,7 @@ namespace {
 
 constexpr int so_peerpidfd = 77;  // SO_PEERPIDFD, since Linux 6.5
 
-// Room for the descriptors asked for and for one of the messages that a peer might add.
+// Room for the descriptors of any message of ours, and for one too many, so that it is seen.
 constexpr size_t control_bytes = CMSG_SPACE(descriptors_max * sizeof(int));
 
 // Calls until no signal interrupts; -1 and errno as the call left them.

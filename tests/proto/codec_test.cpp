@@ -1,6 +1,6 @@
 // The codec over generated messages and over bytes that nobody meant.
 //
-// GAR_SEED=n in the environment repeats a run.
+// GAR_TEST_SEED=n in the environment repeats a run.
 #include "lib/core/codec.hpp"
 
 #include <gtest/gtest.h>
@@ -47,9 +47,9 @@ static_assert(static_cast<uint8_t>(wait_kind::parked) == kind_parked);
 class generator {
  public:
   generator() {
-    const char* asked = std::getenv("GAR_SEED");
+    const char* asked = std::getenv("GAR_TEST_SEED");
     const uint64_t seed = asked ? std::strtoull(asked, nullptr, 10) : std::random_device{}();
-    std::printf("GAR_SEED=%llu\n", static_cast<unsigned long long>(seed));
+    std::printf("GAR_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
     random_.seed(seed);
   }
 

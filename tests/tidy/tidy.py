@@ -70,6 +70,10 @@ def main():
             report(f"{name}: {len(text.splitlines())} lines; a folder's README has 40 at most")
         if name.endswith((".hpp", ".h")) and not text.lstrip().startswith(("//", "/*")):
             report(f"{name}: a header opens with its purpose")
+    for folder in sorted({name.rsplit("/", 1)[0] for name in names if SOURCE.search(name)}):
+        if f"{folder}/README.md" not in names:
+            report(f"{folder}: a folder has a README.md: what lives here, what may not, what to "
+                   "read first")
     readme = ROOT / "README.md"
     if readme.is_file() and len(readme.read_text().splitlines()) > 400:
         report("README.md: 400 lines at most")
