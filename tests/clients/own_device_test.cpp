@@ -17,8 +17,8 @@ using namespace std::chrono_literals;
 struct own_device {
   std::mutex mutex;
   std::map<void*, int> mapped;  // by page
-  int maps = 0;
-  int unmaps = 0;
+  std::atomic<int> maps = 0;
+  std::atomic<int> unmaps = 0;
   bool map_fails = false;
   bool settle_fails = false;
   uint64_t armed = 0;
