@@ -204,6 +204,18 @@ class client {
     });
   }
 
+  // A CUstream or cudaStream_t, a hipStream_t.
+  stream open_cuda(void* cuda_stream, const std::string& name = {}) {
+    return opened(name, [&](const gar_stream_options* o, gar_stream** s) {
+      return gar_cuda_stream_open(get(), cuda_stream, o, s);
+    });
+  }
+  stream open_hip(void* hip_stream, const std::string& name = {}) {
+    return opened(name, [&](const gar_stream_options* o, gar_stream** s) {
+      return gar_hip_stream_open(get(), hip_stream, o, s);
+    });
+  }
+
   // Readable while completions can be taken.
   int fd() const {
     const int fd = gar_client_fd(get());
