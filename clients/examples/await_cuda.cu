@@ -22,7 +22,10 @@ struct no_device : std::runtime_error {
 void check(cudaError_t status, const char* call) {
   if (status == cudaSuccess) return;
   const std::string what = std::string(call) + ": " + cudaGetErrorString(status);
-  if (status == cudaErrorNoDevice || status == cudaErrorInsufficientDriver) throw no_device(what);
+  if (status == cudaErrorNoDevice || status == cudaErrorInsufficientDriver ||
+      status == cudaErrorStubLibrary) {
+    throw no_device(what);
+  }
   throw std::runtime_error(what);
 }
 
