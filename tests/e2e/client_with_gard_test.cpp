@@ -146,7 +146,7 @@ TEST_P(client_with_gard, kill_9_during_100_waits_and_the_next_gard_serves_the_ne
   std::vector<uint64_t> truths(count);
   std::vector<uint64_t> sequences(count);
   for (int i = 0; i < count; ++i) {
-    ASSERT_EQ(gar_sim_submit(queue_, i == 0 ? 2000 * ms : 1 * ms, &truths[i], 1), 0);
+    ASSERT_EQ(gar_sim_submit(queue_, i == 0 ? 1000 * ms : 1 * ms, &truths[i], 1), 0);
     ASSERT_EQ(gar_record(stream_, &sequences[i]), 0);
   }
   std::vector<std::thread> threads;
@@ -156,7 +156,9 @@ TEST_P(client_with_gard, kill_9_during_100_waits_and_the_next_gard_serves_the_ne
       EXPECT_EQ(__atomic_load_n(&truths[i], __ATOMIC_ACQUIRE), 1u);
     });
   }
-  for (int i = 0; i < 1000 && gard_->waits("pending") < count; ++i) {
+  // Some executors take fewer at a time and refuse the rest, which run here then.
+  const auto patience = std::chrono::steady_clock::now() + 300ms;
+  while (gard_->waits("pending") < count && std::chrono::steady_clock::now() < patience) {
     std::this_thread::sleep_for(1ms);
   }
   gard_->kill(SIGKILL);
