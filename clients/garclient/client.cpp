@@ -97,7 +97,7 @@ void client::close() {
     service_.stop();
   }
   if (const std::shared_ptr<link> at = live_link()) {
-    at->send_outcomes(steady_clock().now(), true);
+    at->send_last_outcomes();
     at->say_bye();
     at->lose();
   }

@@ -89,7 +89,7 @@ bool client::serve_link() {
   const std::shared_ptr<link> at = live_link();
   if (!at) return false;
   const instant now = steady_clock().now();
-  at->send_outcomes(now, false);
+  at->send_due(now);
   if (!service_.take_ready(at->fd())) return false;
   const auto publish_one = [this](const proto::plan_scope& p) { return publish({p}); };
   const result<std::vector<proto::probe_entry>> probes = at->receive(publish_one);
@@ -103,8 +103,8 @@ bool client::serve_link() {
 
 instant client::due() const {
   const std::shared_ptr<link> at = live_link();
-  const instant outcomes = at ? at->outcomes_due() : instant::never();
-  return std::min(outcomes, joining_ ? joining_->deadline : instant::never());
+  const instant sends = at ? at->sends_due() : instant::never();
+  return std::min(sends, joining_ ? joining_->deadline : instant::never());
 }
 
 std::vector<int> client::watched() const {
@@ -137,9 +137,10 @@ void client::answer_probes(link& from, const std::vector<proto::probe_entry>& pr
     }
     statuses.push_back(status);
   }
-  from.answer(statuses);
+  const instant now = steady_clock().now();
+  from.answer(statuses, now);
   // gard asks, so it lives; what it was told is done it must end itself, or the owner will.
-  from.heard_about(pending, steady_clock().now());
+  from.heard_about(pending, now);
 }
 
 result<void> client::publish(const std::vector<proto::plan_scope>& plans) {

@@ -7,6 +7,7 @@
 
 #include "clients/garclient/stream.hpp"
 #include "lib/linux/futex.hpp"
+#include "lib/linux/steady_clock.hpp"
 
 namespace gar::owner {
 namespace {
@@ -25,6 +26,9 @@ uint64_t stream_key(uint32_t id, uint32_t generation) {
 error not_ours(std::string_view message) {
   return error(errc::OutOfState, {std::string(message), "from gard after its welcome"});
 }
+
+// How soon an answer is tried again that the socket had no room for.
+constexpr duration answer_pause = from_ms(10);
 
 error lost_link() {
   return error(errc::NotReachable, {"the connection was lost"});
@@ -172,10 +176,7 @@ uint32_t link::point_number(std::string_view point, bool& sent) {
   const point_numbers::answer known = points_.number_of(point);
   if (!known.fresh) return known.number;
   // Outcomes that are still here may mean another point by this number.
-  while (sent && outcomes_.size() > 0) {
-    sent = send(proto::outcomes{outcomes_.take(proto::outcome_entries_max)});
-  }
-  sent = sent && send(proto::point{known.number, std::string(point)});
+  sent = send_outcomes() && send(proto::point{known.number, std::string(point)});
   // Forget what gard may not know; names are sent anew then.
   if (!sent) points_ = {};
   return known.number;
@@ -215,20 +216,31 @@ instant link::add_outcome(const proto::outcome_entry& entry, std::string_view po
   return outcomes_.due();
 }
 
-instant link::outcomes_due() const {
+instant link::sends_due() const {
   std::lock_guard lock(send_lock_);
-  return outcomes_.due();
+  return answers_.empty() ? outcomes_.due() : std::min(outcomes_.due(), answers_due_);
 }
 
-void link::send_outcomes(instant now, bool all) {
+void link::send_due(instant now) {
   std::lock_guard lock(send_lock_);
-  if (!all && outcomes_.due() > now) return;
+  if (!answers_.empty() && answers_due_ <= now) send_answers(now);
+  if (outcomes_.due() <= now) send_outcomes();
+}
+
+void link::send_last_outcomes() {
+  std::lock_guard lock(send_lock_);
+  send_outcomes();
+}
+
+// false: the rest is kept for later.
+bool link::send_outcomes() {
   while (outcomes_.size() > 0) {
     const auto part = outcomes_.take(proto::outcome_entries_max);
     if (send(proto::outcomes{part})) continue;
-    outcomes_.put_back(part, now);
-    return;
+    outcomes_.put_back(part, steady_clock().now());
+    return false;
   }
+  return true;
 }
 
 // ---- The service thread.
@@ -358,13 +370,21 @@ void link::give_news(mailbox& box) {
   futex_wake(box.signal);
 }
 
-void link::answer(const std::vector<proto::status_entry>& statuses) {
+void link::answer(const std::vector<proto::status_entry>& statuses, instant now) {
   std::lock_guard lock(send_lock_);
-  for (size_t at = 0; at < statuses.size(); at += proto::status_entries_max) {
-    const size_t end = std::min(at + proto::status_entries_max, statuses.size());
-    // Not sent: gard takes no answer as pending and asks again.
-    send(proto::statuses{{statuses.begin() + static_cast<std::ptrdiff_t>(at),
-                          statuses.begin() + static_cast<std::ptrdiff_t>(end)}});
+  answers_.insert(answers_.end(), statuses.begin(), statuses.end());
+  send_answers(now);
+}
+
+void link::send_answers(instant now) {
+  while (!answers_.empty()) {
+    const auto end = answers_.begin() + static_cast<std::ptrdiff_t>(
+                                            std::min(answers_.size(), proto::status_entries_max));
+    if (!send(proto::statuses{{answers_.begin(), end}})) {
+      answers_due_ = now + answer_pause;
+      return;
+    }
+    answers_.erase(answers_.begin(), end);
   }
 }
 

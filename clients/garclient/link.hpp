@@ -89,17 +89,20 @@ class link {
   // The wait is over here; at gard too where `cancel` says so.
   void forget(mailbox& box, bool cancel);
 
-  // ---- Outcomes. Says when they must be sent.
+  // ---- What is sent later: outcomes, and answers to probes that the socket had no room for.
+  // Says when the outcome must be sent.
   instant add_outcome(const proto::outcome_entry& entry, std::string_view point, instant now);
-  instant outcomes_due() const;
-  void send_outcomes(instant now, bool all);
+  instant sends_due() const;
+  void send_due(instant now);
+  void send_last_outcomes();
 
   // ---- The service thread.
   using publish_function = std::function<result<void>(const proto::plan_scope&)>;
   // Takes everything that lies in the socket, in order: a plan is published before the refusal
   // behind it is told. Gives the probes, which are the client's to answer.
   result<std::vector<proto::probe_entry>> receive(const publish_function& publish);
-  void answer(const std::vector<proto::status_entry>& statuses);
+  // Each answer is sent, at once or later: gard asks nothing more about a stream before it came.
+  void answer(const std::vector<proto::status_entry>& statuses, instant now);
   void heard_about(const std::vector<proto::status_entry>& pending, instant now);
   void lose();
   void say_bye();
@@ -116,6 +119,8 @@ class link {
   std::vector<proto::close> adopt(uint64_t cookie);  // pending_lock_ held
   void send_closes(const std::vector<proto::close>& due);
   bool send(const proto::message& m);                         // send_lock_ held
+  bool send_outcomes();                                       // send_lock_ held
+  void send_answers(instant now);                             // send_lock_ held
   uint32_t point_number(std::string_view point, bool& sent);  // send_lock_ held
 
   const proto::welcome welcome_;
@@ -129,6 +134,8 @@ class link {
   unique_fd socket_;
   point_numbers points_;
   outcome_box outcomes_;
+  std::vector<proto::status_entry> answers_;  // not sent yet; at most one a stream
+  instant answers_due_;
 
   mutable std::mutex pending_lock_;
   uint64_t next_cookie_ = 1;

@@ -120,6 +120,8 @@ void service_thread::run() {
   idle idles(*this);
   for (bool stopping = false;;) {
     const turned how = turn(reactor_, clock_, idles, [&] {
+      // Tasks that are always ready must not keep gard's messages waiting.
+      if (!std::exchange(looked_, false)) look(instant{});
       const bool posted = take_posts();
       return duties_.serve() || posted;
     });
@@ -146,10 +148,16 @@ void service_thread::wait_until(instant until) {
   sleeps_until_ns_.store(duration::ns_max, std::memory_order_seq_cst);
   const instant wake_at = std::min(until, duties_.due());
   sleeps_until_ns_.store(wake_at.ns, std::memory_order_seq_cst);
+  look(wake_at);
+  looked_ = true;
+}
+
+// At the descriptors, until one is ready or `until`.
+void service_thread::look(instant until) {
   watched_.clear();
   watched_.push_back({kick_->fd(), false});
   for (int fd : duties_.watched()) watched_.push_back({fd, false});
-  wait_readable(watched_, wake_at);
+  wait_readable(watched_, until);
   if (watched_.front().ready) kick_->lower();
 }
 

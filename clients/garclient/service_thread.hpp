@@ -8,8 +8,8 @@
 // then runs the tasks that are ready. With nothing to wait for it sleeps in the kernel until a
 // descriptor is readable, work is posted, or something is due: an idle client makes no wakeups.
 //
-// Invariants: whatever is posted before stop() runs. Tasks left at the end are cancelled and run to
-// their end.
+// Invariants: whatever is posted before stop() runs. Descriptors are looked at in every turn,
+// however many tasks are ready. Tasks left at the end are cancelled and run to their end.
 // Threads: post, run_there, need_by and start by any, run_there not by the thread itself; `host`,
 // `take_ready` and what runs in a turn belong to the thread.
 // Blocking: run_there, until it ran.
@@ -69,6 +69,7 @@ class service_thread {
   void run();
   bool take_posts();
   void wait_until(instant until);
+  void look(instant until);
   bool woken() const;  // by a descriptor
 
   duties duties_;
@@ -86,6 +87,7 @@ class service_thread {
   reactor reactor_;
   steady_clock clock_;
   std::vector<watched_fd> watched_;
+  bool looked_ = false;  // since the last turn
 };
 
 }  // namespace gar::owner

@@ -283,6 +283,27 @@ TEST_F(with_gard, being_probed_keeps_the_owner_waiting) {
   EXPECT_EQ(counters().delegated, 1u);
 }
 
+// gard asks about a stream one thing at a time: an answer that got lost would be its last.
+TEST_F(with_gard, an_answer_that_the_socket_has_no_room_for_is_sent_later) {
+  std::atomic<bool> reads = false;
+  gard_script s;
+  s.on_wait = [&](const proto::wait&) {
+    while (!reads) std::this_thread::sleep_for(1ms);
+    return false;
+  };
+  start_and_open(s);
+  const uint64_t sequence = submit_and_record(300 * ms);
+  constexpr int waits_count = 2000;  // more than the socket holds
+  for (int i = 0; i < waits_count; ++i) {
+    ASSERT_EQ(gar_wait_async(stream_, sequence, nullptr, nullptr, nullptr), 0);
+  }
+  std::this_thread::sleep_for(50ms);
+  gard_->send(proto::probes{{{9, sequence, 1, 1}}});
+  std::this_thread::sleep_for(50ms);
+  reads = true;
+  EXPECT_EQ(gard_->await<proto::statuses>(1).at(0).entries.at(0).probe_id, 9u);
+}
+
 TEST_F(with_gard, a_limit_refusal_runs_inline_and_is_counted) {
   gard_script s;
   s.refuses_waits = errc::LimitWaits;
