@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Are the schemas of what gard, garctl and gar-demo print right themselves, and do they tell a
-right document from a wrong one? Each schema has samples, SCHEMA.valid*.json that must pass and
+"""Are the schemas of what gard, garctl, gar-demo and gar-bench print right themselves, and do they
+tell a right document from a wrong one? Each schema has samples, SCHEMA.valid*.json that must pass and
 SCHEMA.invalid*.json that must not."""
 
 import sys
@@ -43,7 +43,7 @@ def objects(schema, path=""):
 class Schemas(unittest.TestCase):
     def test_there_is_one_for_each_output(self):
         outputs = ("status caps clients streams points version plan_show plan_set plan_unset "
-                   "reload plan_check demo error answer")
+                   "reload plan_check demo bench error answer")
         self.assertEqual(set(SCHEMAS), set(outputs.split()))
 
     def test_each_is_a_valid_schema(self):
