@@ -33,10 +33,11 @@ ended usage(std::string_view sentence) {
   return {usage_status(), {}, fmt::format("gard: {}; see `gard --help`\n", sentence)};
 }
 
-void add_path(CLI::App& app, const char* name, std::optional<std::string>& into,
-              const char* meaning) {
-  app.add_option_function<std::string>(
-         name, [&into](const std::string& path) { into = path; }, meaning)
+CLI::Option* add_path(CLI::App& app, const char* name, std::optional<std::string>& into,
+                      const char* meaning) {
+  return app
+      .add_option_function<std::string>(
+          name, [&into](const std::string& path) { into = path; }, meaning)
       ->type_name("PATH");
 }
 
@@ -45,7 +46,10 @@ void describe(CLI::App& app, options& into) {
   app.set_help_flag("-h,--help", "Print this and exit");
   app.set_version_flag("--version", fmt::format("gard {}", version), "Print the version and exit");
   add_path(app, "--config", into.config_file,
-           "Read this file; without it /etc/gard/gard.toml where it exists, else built-in values");
+           "Read this file; without it /etc/gard/gard.toml where it exists, else built-in values")
+      ->check([](const std::string& path) {
+        return path.empty() ? std::string("is empty; expected the path of a file") : std::string();
+      });
   app.add_flag(
       "--check-config", into.check_config,
       "Print the configuration that would run as TOML, or what is wrong with it, and exit");

@@ -72,6 +72,7 @@ TEST(options, refuse_what_is_not_one) {
 
 TEST(options, refuse_a_missing_or_second_value) {
   refuses({"--socket"}, "--socket");
+  refuses({"--config", ""}, "--config: is empty");
   refuses({"--socket", "/a", "--socket", "/b"}, "--socket");
   refuses({"--check-config=perhaps"}, "--check-config");
 }
