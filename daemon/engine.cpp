@@ -65,7 +65,8 @@ class engine::parts {
         decisions(node_options_of()),
         sockets(io, {&decisions, &waits, &ended, &bell, &state,
                      [this](std::string_view json, uint32_t uid) { return answer(json, uid); }}),
-        signals(io) {}
+        ends(io),
+        reloads(io) {}
 
   node_options node_options_of() {
     node_options n;
@@ -83,7 +84,8 @@ class engine::parts {
   std::string answer(std::string_view json, uint32_t uid) {
     return options.answer ? options.answer(json, request_scope::client(uid)) : "{}";
   }
-  void wait_for_signals(engine& self);
+  void wait_for_end(engine& self);
+  void wait_for_reload(engine& self);
   void stop();
   void changed_plans() {
     state.publish_generation(decisions.plans().generation());
@@ -103,7 +105,9 @@ class engine::parts {
   asio::io_context io{1};
   node decisions;
   client_sockets sockets;
-  asio::signal_set signals;
+  // Apart, so that a stop does not wait behind any number of reloads.
+  asio::signal_set ends;
+  asio::signal_set reloads;
   bool stopped = false;
 };
 
@@ -151,19 +155,26 @@ asio::io_context& engine::io() {
 }
 
 result<void> engine::run() {
-  for (const int number : {SIGTERM, SIGINT, SIGHUP}) parts_->signals.add(number);
-  parts_->wait_for_signals(*this);
+  for (const int number : {SIGTERM, SIGINT}) parts_->ends.add(number);
+  parts_->reloads.add(SIGHUP);
+  parts_->wait_for_end(*this);
+  parts_->wait_for_reload(*this);
   const auto work = asio::make_work_guard(parts_->io);
   parts_->io.run();
   return {};
 }
 
-void engine::parts::wait_for_signals(engine& self) {
-  signals.async_wait([this, &self](const boost::system::error_code& failed, int number) {
+void engine::parts::wait_for_end(engine& self) {
+  ends.async_wait([&self](const boost::system::error_code& failed, int) {
+    if (!failed) self.stop();
+  });
+}
+
+void engine::parts::wait_for_reload(engine& self) {
+  reloads.async_wait([this, &self](const boost::system::error_code& failed, int) {
     if (failed) return;
-    if (number != SIGHUP) return self.stop();
     (void)self.reload(false);
-    wait_for_signals(self);
+    wait_for_reload(self);
   });
 }
 
@@ -174,7 +185,8 @@ void engine::stop() {
 void engine::parts::stop() {
   if (std::exchange(stopped, true)) return;
   if (options.stopping) options.stopping();
-  signals.cancel();
+  ends.cancel();
+  reloads.cancel();
   sockets.stop_accepting();
   decisions.stop();
   sockets.carry_out();

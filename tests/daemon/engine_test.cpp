@@ -3,6 +3,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
+#include <csignal>
 #include <map>
 #include <thread>
 
@@ -401,6 +404,24 @@ TEST(engine, leaves_everything_as_it_was_when_a_reload_fails) {
   good = true;
   ASSERT_TRUE(reload().has_value());
   EXPECT_EQ(engine.status().plan.requested, "block");
+}
+
+// Each SIGHUP that came was a reload in front of the SIGTERM behind it.
+TEST(engine, stops_at_once_however_many_reloads_were_asked_for) {
+  std::atomic<int> reloads = 0;
+  engine_options o = options_for(executor_kind::gpu_reactor);
+  o.reload = [&]() -> result<engine_settings> {
+    ++reloads;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return engine_settings{};
+  };
+  running_engine engine(std::move(o));
+  (void)engine.status();  // it runs, so signals are its own
+  constexpr int many = 200;
+  for (int i = 0; i < many; ++i) ASSERT_EQ(::raise(SIGHUP), 0);
+  ASSERT_EQ(::raise(SIGTERM), 0);
+  engine.wait();
+  EXPECT_LT(reloads, many / 2);
 }
 
 TEST(engine, does_not_start_where_another_answers) {

@@ -37,6 +37,8 @@ class running_engine {
   status_snapshot status() {
     return on_io([](engine& e) { return e.status(request_scope::control()); });
   }
+  // For an engine that was told to end by a signal.
+  void wait() { thread_.join(); }
   void stop() {
     if (!thread_.joinable()) return;
     boost::asio::post(engine_->io(), [this] { engine_->stop(); });
