@@ -228,8 +228,10 @@ result<reception> receive_message(int fd, std::span<std::byte> into) {
   header.msg_iovlen = 1;
   header.msg_control = control;
   header.msg_controllen = sizeof(control);
-  const ssize_t bytes =
-      uninterrupted([&] { return ::recvmsg(fd, &header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT); });
+  const auto receive = [&] { return ::recvmsg(fd, &header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT); };
+  ssize_t bytes = uninterrupted(receive);
+  // Told once, where the peer closed before it had read everything; what it sent lies behind.
+  if (bytes < 0 && errno == ECONNRESET) bytes = uninterrupted(receive);
   if (bytes < 0 && errno == EAGAIN) return reception{};
   if (bytes < 0) return last_system_error("recvmsg");
 

@@ -88,6 +88,20 @@ TEST(unix_socket, a_message_arrives_whole_with_its_descriptors) {
   }
 }
 
+// The kernel tells such a peer's end before the messages that lie in front of it.
+TEST(unix_socket, what_a_peer_sent_before_it_closed_with_messages_unread_is_received) {
+  connected_pair pair;
+  for (const char* text : {"close", "bye"}) {
+    ASSERT_TRUE(send_message(pair.a.get(), bytes_of(text)).value());
+  }
+  ASSERT_TRUE(send_message(pair.b.get(), bytes_of("closed")).value());
+  pair.a.reset();
+  std::array<std::byte, 16> into;
+  EXPECT_EQ(receive_message(pair.b.get(), into)->bytes, 5u);
+  EXPECT_EQ(receive_message(pair.b.get(), into)->bytes, 3u);
+  EXPECT_EQ(receive_message(pair.b.get(), into)->got, what::ended);
+}
+
 TEST(unix_socket, an_empty_socket_has_nothing_and_a_closed_one_has_ended) {
   connected_pair pair;
   std::byte into[8];
