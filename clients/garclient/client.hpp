@@ -68,7 +68,7 @@ class client {
   result<std::shared_ptr<stream>> open_stream(std::optional<device_stream> device,
                                               const std::string& name);
   result<void> close_stream(const std::shared_ptr<stream>& s);
-  result<uint64_t> record(stream& s);
+  result<uint64_t> record(const std::shared_ptr<stream>& s);
   // Why the plan in force does not run as asked on this stream; none where it does.
   std::optional<error> warning_of(const stream& s) const;
 
@@ -103,8 +103,8 @@ class client {
   std::shared_ptr<link> live_link() const;
   // Tries to get a gard where there is none, waiting for the handshake for `patience`.
   void want_link(duration patience);
-  // Tries the same for a stream that no gard serves, without waiting.
-  void want_link_for(const stream& s);
+  // For a stream that no gard serves: has it opened at the gard that there is, or tries to get one.
+  void want_link_for(const std::shared_ptr<stream>& s);
   void take_link(handshake::joined joined);
   bool serve();
   bool serve_link();

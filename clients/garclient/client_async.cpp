@@ -12,7 +12,7 @@ constexpr int picks_max = 4;
 }  // namespace
 
 result<uint64_t> client::wait_async(const wait_order& order, void* user_data) {
-  want_link_for(*order.of);
+  want_link_for(order.of);
   result<void> started = service_.start();
   if (!started) return started.error();
   const result<uint64_t> ticket = completions_.reserve();

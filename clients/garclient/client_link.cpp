@@ -32,9 +32,14 @@ void client::want_link(duration patience) {
   joined_.wait_for(lock, std::chrono::nanoseconds(patience.ns), [this] { return !joining_now_; });
 }
 
-void client::want_link_for(const stream& s) {
-  const std::shared_ptr<const binding> at = s.current();
-  if (!at->via || !at->via->alive()) want_link({});
+void client::want_link_for(const std::shared_ptr<stream>& s) {
+  const std::shared_ptr<const binding> at = s->current();
+  if (at->via && at->via->alive()) return;
+  if (const std::shared_ptr<link> live = live_link()) {
+    reopen(s, live);
+  } else {
+    want_link({});
+  }
 }
 
 void client::take_link(handshake::joined joined) {

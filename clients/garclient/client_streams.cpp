@@ -128,13 +128,15 @@ result<binding> client::bind_own(const stream& s) {
 }
 
 void client::reopen(const std::shared_ptr<stream>& s, const std::shared_ptr<link>& at) {
-  if (s->stores_nothing()) return;
+  if (s->stores_nothing() || !s->begin_opening(at)) return;
   const std::weak_ptr<stream> weak = s;
   at->open(s->last(), s->word_is_authority(), s->name(),
            [this, weak, at](const link::opened_answer& a) {
-             if (!a) return;  // it stays where it is, and works in-process
              const std::shared_ptr<stream> open = weak.lock();
-             if (open) {
+             if (!a) {
+               // Refused: it stays where it is, and works in-process. Not sent: asked again.
+               if (open && a.error().code() == errc::NotReachable) open->may_open_again();
+             } else if (open) {
                finish_reopening(open, at, *a);
              } else {
                at->close(a->stream, a->stream_generation, a->base);
@@ -160,9 +162,9 @@ void client::finish_reopening(const std::shared_ptr<stream>& s, const std::share
   at->close(o.stream, o.stream_generation, o.base);
 }
 
-result<uint64_t> client::record(stream& s) {
+result<uint64_t> client::record(const std::shared_ptr<stream>& s) {
   want_link_for(s);
-  return s.record();
+  return s->record();
 }
 
 void client::let_go_settled(const std::shared_ptr<stream>& s) {

@@ -24,7 +24,7 @@ plan without_stores(const stream& s, const plan& asked) {
 }  // namespace
 
 wait_end client::wait(const wait_order& order) {
-  want_link_for(*order.of);
+  want_link_for(order.of);
   wait_end end;
   plan_cache::choice c = choose(order);
   std::optional<owner_wait::reason> left;

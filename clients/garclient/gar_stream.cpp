@@ -61,7 +61,7 @@ int gar_record(gar_stream* s, uint64_t* sequence) {
     if (!own) return own.error();
     result<void> out = not_null(sequence, "sequence");
     if (!out) return out;
-    const result<uint64_t> recorded = (*own)->record(*s->own);
+    const result<uint64_t> recorded = (*own)->record(s->own);
     if (!recorded) return recorded.error();
     *sequence = *recorded;
     return {};

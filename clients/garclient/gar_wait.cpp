@@ -73,7 +73,7 @@ int gar_wait_stream(gar_stream* s, const gar_wait_options* options, gar_report* 
       return {};
     }
     if (!*idle) {
-      const result<uint64_t> recorded = s->client->own->record(*s->own);
+      const result<uint64_t> recorded = s->client->own->record(s->own);
       if (!recorded) return recorded.error();
       order->sequence = *recorded;
     }

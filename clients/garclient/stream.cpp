@@ -36,6 +36,18 @@ void stream::attach(binding where, bool patient) {
   adopt_next();
 }
 
+bool stream::begin_opening(const std::shared_ptr<link>& at) {
+  std::lock_guard lock(state_);
+  if (asked_.lock() == at) return false;
+  asked_ = at;
+  return true;
+}
+
+void stream::may_open_again() {
+  std::lock_guard lock(state_);
+  asked_.reset();
+}
+
 void stream::adopt_next() {
   if (!next_) return;
   std::shared_ptr<binding> next = std::exchange(next_, nullptr);

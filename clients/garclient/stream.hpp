@@ -44,6 +44,9 @@ class stream {
   // Where numbers are stored from now on; `where.base` is the last value of that word. Waits for a
   // record that is being made, unless `patient` is false: then that record's end does it.
   void attach(binding where, bool patient = true);
+  // A gard is asked once to open it: false where this one was asked already.
+  bool begin_opening(const std::shared_ptr<link>& at);
+  void may_open_again();
   uint64_t last() const;
 
   result<uint64_t> record();
@@ -95,6 +98,7 @@ class stream {
   uint64_t signalled_ = 0;  // word streams
   std::shared_ptr<binding> current_;
   std::shared_ptr<binding> next_;
+  std::weak_ptr<link> asked_;
   std::vector<std::shared_ptr<const binding>> old_;  // oldest first
   std::optional<error> failure_;                     // the first one, of whatever kind
   std::optional<uint64_t> failed_from_;              // the authority failed for it and all after,

@@ -39,6 +39,7 @@ struct gard_script {
   errc refuses_open{};                     // every open, with this
   errc refuses_waits{};                    // every wait, with this
   std::vector<std::byte> welcome_instead;  // sent in place of the welcome
+  std::chrono::milliseconds deaf{0};       // reads nothing so long after its welcome
   // Called for every wait before anything else; true: it is dealt with.
   std::function<bool(const proto::wait&)> on_wait;
 };
@@ -202,6 +203,7 @@ class scripted_gard {
     const std::array<int, 3> fds{c.page.fd(), bell_.fd(), state_.fd()};
     (void)send_message(c.socket.get(), proto::encode(w), fds);
     reply(c, proto::plan_scope{script_.generation, proto::scope_default, 0, 1, "", script_.plan});
+    std::this_thread::sleep_for(script_.deaf);
   }
 
   void open(connection& c, const proto::open& o) {

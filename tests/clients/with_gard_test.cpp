@@ -230,12 +230,12 @@ TEST_F(with_gard, a_device_error_is_found_by_a_probe_and_told_with_its_call) {
   s.completes = false;
   start_and_open(s);
   ASSERT_EQ(gar_sim_fault(queue_, GAR_SIM_FAULT_DEVICE_ERROR, 700), 0);
-  const uint64_t sequence = submit_and_record(5 * ms);
+  const uint64_t sequence = submit_and_record(200 * ms);
   std::thread waiter([&] { wait(sequence, GAR_E_BACKEND); });
   const uint64_t cookie = gard_->await<proto::wait>(1)[0].cookie;
   gard_->send(proto::probes{{{1, sequence, 1, 1}}});
   EXPECT_EQ(gard_->await<proto::statuses>(1)[0].entries.at(0).state, proto::probe_pending);
-  std::this_thread::sleep_for(20ms);
+  std::this_thread::sleep_for(250ms);
   gard_->send(proto::probes{{{2, sequence, 1, 1}, {3, sequence, 9, 1}}});
   const auto status = gard_->await<proto::statuses>(2)[1].entries;
   ASSERT_EQ(status.size(), 1u);  // a stream that is not open is not answered for
@@ -412,6 +412,28 @@ TEST_F(with_gard, its_death_ends_no_wait_and_the_next_gard_serves_the_next) {
   EXPECT_EQ(counters().reconnects, 1u);
   EXPECT_GE(gard_->received<proto::open>().at(0).base, last);
   EXPECT_EQ(gar_mode(client_), GAR_MODE_DAEMON);
+}
+
+// They are opened anew all at once, more than the socket holds.
+TEST_F(with_gard, every_one_of_many_streams_goes_to_the_next_gard) {
+  start_and_open();
+  std::vector<gar_stream*> streams(400);
+  for (gar_stream*& s : streams) ASSERT_EQ(gar_word_stream_open(client_, nullptr, &s), 0);
+  gard_->die();
+  while (gar_mode(client_) == GAR_MODE_DAEMON) std::this_thread::sleep_for(1ms);
+  gard_script slow;
+  slow.deaf = 30ms;
+  start(slow);
+  const auto opened = [&] { return gard_->received<proto::open>().size(); };
+  for (int i = 0; i < 5000 && opened() <= streams.size(); ++i) {
+    uint64_t sequence = 0;
+    gar_stream* s = streams[i % streams.size()];
+    ASSERT_EQ(gar_record(s, &sequence), 0) << last_text();
+    ASSERT_EQ(gar_signal(s, sequence), 0);
+    ASSERT_EQ(gar_wait(s, sequence, nullptr, nullptr), 0) << last_text();
+  }
+  EXPECT_EQ(opened(), streams.size() + 1);
+  for (gar_stream* s : streams) EXPECT_EQ(gar_stream_close(s), 0);
 }
 
 TEST_F(with_gard, a_program_that_only_waits_finds_the_next_gard_too) {
