@@ -130,6 +130,9 @@ result<std::unique_ptr<engine>> engine::make(engine_options options) {
 
 result<void> engine::parts::open() {
   raise_descriptor_limit();
+  // Before anybody can know that gard is there; what comes before `run` waits for it.
+  for (const int number : {SIGTERM, SIGINT}) ends.add(number);
+  reloads.add(SIGHUP);
   // First of all: of two gards that start, one stops here, before it has a thread.
   result<unique_fd> listener = listen_at(options.socket_path, {.type = socket_type::seqpacket,
                                                                .mode = options.socket_mode,
@@ -155,8 +158,6 @@ asio::io_context& engine::io() {
 }
 
 result<void> engine::run() {
-  for (const int number : {SIGTERM, SIGINT}) parts_->ends.add(number);
-  parts_->reloads.add(SIGHUP);
   parts_->wait_for_end(*this);
   parts_->wait_for_reload(*this);
   const auto work = asio::make_work_guard(parts_->io);

@@ -74,7 +74,7 @@ class engine {
   // has stopped is dropped.
   boost::asio::io_context& io();
 
-  // Serves until stop, SIGTERM or SIGINT; SIGHUP reloads.
+  // Serves until stop, SIGTERM or SIGINT; SIGHUP reloads. A signal that came since make counts.
   result<void> run();
   // Takes no more waits, ends the pending ones with ShuttingDown, says bye, makes run return.
   void stop();
