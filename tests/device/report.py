@@ -118,8 +118,8 @@ def print_faults(part):
 def print_demo(part):
     rows = [["plan", "waits", "failed", "CPU to spin", "throughput to spin"]]
     for run in part["demo"]["runs"]:
-        rows.append([run["plan"], run["waits"], run["failed"], run["cpu_ratio_to_spin"],
-                     run["throughput_ratio_to_spin"]])
+        rows.append([run["plan"], run["waits"], run["failed"], f"{run['cpu_ratio_to_spin']:.3f}",
+                     f"{run['throughput_ratio_to_spin']:.3f}"])
     table(rows)
 
 
