@@ -277,12 +277,4 @@ result<uint64_t> engine::reload(bool replace) {
   return plan_generation();
 }
 
-const resolved_executor& engine::executor() const {
-  return parts_->executor;
-}
-
-const capabilities& engine::host() const {
-  return parts_->host.capabilities;
-}
-
 }  // namespace gar

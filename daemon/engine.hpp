@@ -92,9 +92,6 @@ class engine {
   // A bad configuration leaves everything as it was, and its error is answered and logged.
   result<uint64_t> reload(bool replace);
 
-  const resolved_executor& executor() const;
-  const capabilities& host() const;
-
  private:
   class parts;
   explicit engine(std::unique_ptr<parts> p);

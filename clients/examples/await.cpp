@@ -1,4 +1,4 @@
-// The same in C++, with a readback point and a timeout.
+// What await.c does, in C++: with a readback point and a timeout.
 // usage: await_cpp
 #include <cstdio>
 #include <gar.hpp>

@@ -38,7 +38,6 @@ class estimates {
   // nullptr where unknown. Not a use. Valid until the next record or erase.
   const estimator* find(uint64_t key) const;
   size_t size() const { return size_; }
-  size_t points_max() const { return points_max_; }
   uint64_t forgotten() const { return forgotten_; }  // points that made room for another
 
   // `see(key, const estimator&)`, the most recently used first.

@@ -45,7 +45,6 @@ struct device_store {
 
 // What a thread had before a call of ours, to be put back behind it.
 struct thread_state {
-  void* context = nullptr;
   int32_t device = 0;
   uint32_t capture_mode = 0;
   bool domain_changed = false;
