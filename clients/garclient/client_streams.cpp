@@ -11,6 +11,9 @@ namespace {
 constexpr duration open_patience = from_ms(1000);
 constexpr duration link_patience = from_ms(50);
 
+// How far a slot may be ahead of a stream that comes to it.
+constexpr uint64_t base_ahead_max = uint64_t{1} << 60;
+
 // An open request that a caller waits for, for a while.
 struct opening {
   std::mutex mutex;
@@ -89,6 +92,11 @@ result<binding> client::bind_at_gard(const std::shared_ptr<link>& via, const str
                                      const proto::opened& o) {
   result<link::place> place = via->place_of(o);
   if (!place) return place.error();
+  // Numbers are compared in wrapping order: behind such a jump what is pending would look done.
+  const uint64_t ahead = o.base - s.last();
+  if (ahead > base_ahead_max && !reached(s.last(), o.base)) {
+    return error(errc::MalformedMessage, {"opened: its base is too far from the one asked for"});
+  }
   binding b;
   b.page = place->page;
   b.word_index = place->word_index;

@@ -27,6 +27,12 @@ error not_ours(std::string_view message) {
   return error(errc::OutOfState, {std::string(message), "from gard after its welcome"});
 }
 
+// Then the thread's tasks have their turn, however much gard says.
+constexpr int frames_per_turn = 64;
+
+// No gard that keeps to the protocol leaves more of them unread: one for each stream.
+constexpr size_t answers_max = 8192;
+
 // How soon an answer is tried again that the socket had no room for.
 constexpr duration answer_pause = from_ms(10);
 
@@ -248,7 +254,7 @@ bool link::send_outcomes() {
 result<std::vector<proto::probe_entry>> link::receive(const publish_function& publish) {
   std::vector<proto::probe_entry> probes;
   std::array<std::byte, proto::frame_bytes_max + 1> buffer;
-  for (;;) {
+  for (int i = 0; i < frames_per_turn; ++i) {
     result<reception> r = receive_message(socket_.get(), buffer);
     if (!r) return r.error();
     if (r->got == reception::what::ended) return lost_link();
@@ -259,6 +265,7 @@ result<std::vector<proto::probe_entry>> link::receive(const publish_function& pu
     result<void> taken = take(*m, *r, publish, probes);
     if (!taken) return taken.error();
   }
+  return probes;
 }
 
 result<void> link::take(const proto::message& m, reception& with, const publish_function& publish,
@@ -374,6 +381,7 @@ void link::answer(const std::vector<proto::status_entry>& statuses, instant now)
   std::lock_guard lock(send_lock_);
   answers_.insert(answers_.end(), statuses.begin(), statuses.end());
   send_answers(now);
+  if (answers_.size() > answers_max) answers_.resize(answers_max);
 }
 
 void link::send_answers(instant now) {

@@ -98,7 +98,7 @@ class link {
 
   // ---- The service thread.
   using publish_function = std::function<result<void>(const proto::plan_scope&)>;
-  // Takes everything that lies in the socket, in order: a plan is published before the refusal
+  // Takes what lies in the socket, a turn's worth, in order: a plan is published before the refusal
   // behind it is told. Gives the probes, which are the client's to answer.
   result<std::vector<proto::probe_entry>> receive(const publish_function& publish);
   // Each answer is sent, at once or later: gard asks nothing more about a stream before it came.

@@ -38,6 +38,7 @@ struct gard_script {
   bool completes = true;                   // watches words
   errc refuses_open{};                     // every open, with this
   errc refuses_waits{};                    // every wait, with this
+  uint64_t base_ahead = 0;                 // of every open's answer
   std::vector<std::byte> welcome_instead;  // sent in place of the welcome
   std::chrono::milliseconds deaf{0};       // reads nothing so long after its welcome
   // Called for every wait before anything else; true: it is dealt with.
@@ -211,8 +212,8 @@ class scripted_gard {
       return refuse(c, o.cookie, script_.refuses_open, proto::message_type::open);
     }
     const uint32_t at = c.streams++;
-    reply(c, proto::opened{o.cookie, o.base, at + 1, 1, 0, static_cast<uint16_t>(at / 8),
-                           static_cast<uint16_t>(at % 8)});
+    reply(c, proto::opened{o.cookie, o.base + script_.base_ahead, at + 1, 1, 0,
+                           static_cast<uint16_t>(at / 8), static_cast<uint16_t>(at % 8)});
   }
 
   void cancel(connection& c, const proto::cancel& x) {

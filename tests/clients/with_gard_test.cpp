@@ -304,6 +304,19 @@ TEST_F(with_gard, an_answer_that_the_socket_has_no_room_for_is_sent_later) {
   EXPECT_EQ(gard_->await<proto::statuses>(1).at(0).entries.at(0).probe_id, 9u);
 }
 
+TEST_F(with_gard, a_probe_for_a_number_never_recorded_is_not_answered) {
+  start_and_open();
+  const uint64_t sequence = submit_and_record(1 * ms);
+  wait(sequence);
+  for (const uint64_t asked : {sequence + 1, sequence + (uint64_t{1} << 63), sequence}) {
+    gard_->send(proto::probes{{{asked, asked, 1, 1}}});
+  }
+  const auto answers = gard_->await<proto::statuses>(1);
+  ASSERT_EQ(answers[0].entries.size(), 1u);
+  EXPECT_EQ(answers[0].entries[0].probe_id, sequence);
+  EXPECT_EQ(answers[0].entries[0].state, proto::probe_done);
+}
+
 TEST_F(with_gard, a_limit_refusal_runs_inline_and_is_counted) {
   gard_script s;
   s.refuses_waits = errc::LimitWaits;
@@ -448,6 +461,19 @@ TEST_F(with_gard, a_program_that_only_waits_finds_the_next_gard_too) {
     std::this_thread::sleep_for(1ms);
   }
   EXPECT_EQ(gar_mode(client_), GAR_MODE_DAEMON);
+}
+
+// What was pending looked done, since the next numbers were before it in wrapping order.
+TEST_F(with_gard, a_base_half_the_numbers_ahead_is_not_taken) {
+  connect_and_open();
+  gard_script s;
+  s.base_ahead = (uint64_t{1} << 63) - 1;
+  start(s);
+  for (int i = 0; i < 100 && gard_->received<proto::close>().empty(); ++i) {
+    wait(submit_and_record(20 * ms));  // opened at gard meanwhile
+    ASSERT_EQ(truth(), work_);
+  }
+  EXPECT_EQ(gard_->received<proto::close>().size(), 1u);
 }
 
 TEST_F(with_gard, a_stop_is_as_good_as_a_death) {
