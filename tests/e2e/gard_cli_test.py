@@ -3,8 +3,10 @@
 
 Exit statuses, refusals, sockets, signals, and what the service manager hears."""
 
+import contextlib
 import os
 import pathlib
+import shutil
 import signal
 import socket
 import stat
@@ -21,6 +23,14 @@ SHIPPED = ("flag:park_us=100,backstop_us=10000+predict:margin_us=200,min_sleep_u
            "max_sleep_us=50000,window=8")
 
 
+@contextlib.contextmanager
+def gard_for_anybody():
+    """A copy of gard that every user may run: the build may lie below a home that is closed."""
+    with tempfile.TemporaryDirectory(prefix="gard-test-") as directory:
+        os.chmod(directory, 0o755)
+        yield shutil.copy(GARD, directory)
+
+
 def default_plan(gard):
     return gard.result({"op": "status"})["plan"]
 
@@ -32,8 +42,8 @@ class CommandLine(unittest.TestCase):
         self.assertRegex(version.stdout, r"^gard \d+\.\d+\.\d+\n$")
         self.assertEqual(run(GARD, "--help").returncode, 0)
 
-    def refuses(self, status, words, *arguments, **how):
-        ended = run(GARD, *arguments, **how)
+    def refuses(self, status, words, *arguments, binary=None, **how):
+        ended = run(binary or GARD, *arguments, **how)
         self.assertEqual(ended.returncode, status, ended.stderr)
         self.assertIn(words, ended.stderr)
         self.assertEqual(ended.stderr.count("\n"), 1, ended.stderr)
@@ -46,13 +56,14 @@ class CommandLine(unittest.TestCase):
         self.refuses(64, "GARD_SOCKET", environment={"GARD_SOCKET": ""})
         self.refuses(64, "GARD_SOCKET", environment={"GARD_SOCKET": "here/gard.sock"})
         self.refuses(64, "GARD_CONTROL", environment={"GARD_CONTROL": "/" + "x" * 107})
-        self.refuses(64, "clients' socket too", "--socket", "/tmp/x", "--control", "/tmp/x")
+        self.refuses(64, "clients' socket too", "--socket", "/x/y", "--control", "/x/y")
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can become another user")
     def test_a_user_without_a_runtime_directory_is_told_what_to_set(self):
         environment = {k: v for k, v in os.environ.items() if k != "XDG_RUNTIME_DIR"}
-        self.refuses(64, "XDG_RUNTIME_DIR", user=NOBODY,
-                     environment={**environment, "XDG_RUNTIME_DIR": ""})
+        with gard_for_anybody() as binary:
+            self.refuses(64, "XDG_RUNTIME_DIR", binary=binary, user=NOBODY,
+                         environment={**environment, "XDG_RUNTIME_DIR": ""})
 
 
 class Configuration(unittest.TestCase):
@@ -183,13 +194,13 @@ class Starting(unittest.TestCase):
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can become another user")
     def test_runs_as_an_ordinary_user_below_the_runtime_directory(self):
-        with tempfile.TemporaryDirectory() as directory:
+        with tempfile.TemporaryDirectory() as directory, gard_for_anybody() as binary:
             os.chown(directory, NOBODY, NOBODY)
-            gard = Gard(GARD, environment={"XDG_RUNTIME_DIR": directory}, user=NOBODY,
+            gard = Gard(binary, environment={"XDG_RUNTIME_DIR": directory}, user=NOBODY,
                         group=NOBODY, extra_groups=[])
             gard.socket = directory + "/gard/gard.sock"
             gard.control = directory + "/gard-control/control.sock"
-            gard.command = lambda: [GARD]
+            gard.command = lambda: [binary]
             with gard:
                 self.assertTrue(gard.answers(), gard.log())
                 self.assertEqual(os.stat(gard.socket).st_uid, NOBODY)
