@@ -165,7 +165,7 @@ class Starting(unittest.TestCase):
             self.assertEqual(pathlib.Path(precious).read_text(), "data")
 
     def test_a_directory_that_cannot_be_made_ends_with_70(self):
-        ended = run(GARD, "--socket", "/proc/nowhere/gard.sock", "--control", "/tmp/unused.sock")
+        ended = run(GARD, "--socket", "/proc/nowhere/gard.sock", "--control", "/proc/nowhere/control.sock")
         self.assertEqual(ended.returncode, 70, ended.stderr)
         self.assertIn("/proc/nowhere", ended.stderr)
 

@@ -55,7 +55,7 @@ TEST(memory_file, a_received_one_of_another_size_is_refused) {
 }
 
 TEST(memory_file, an_ordinary_file_and_a_pipe_are_refused) {
-  std::string path = "/tmp/gar-test-XXXXXX";
+  std::string path = testing::TempDir() + "gar-test-XXXXXX";
   unique_fd file(::mkstemp(path.data()));
   ASSERT_TRUE(file);
   ::unlink(path.c_str());
