@@ -242,6 +242,9 @@ void client_sockets::carry(effect::send& e) {
   const auto at = clients_.find(e.to);
   if (at == clients_.end()) return;
   session_link& link = *at->second.link;
+  if (std::holds_alternative<proto::plan_scope>(e.what)) {
+    return link.send_uncounted(proto::encode(e.what));
+  }
   std::array<int, 3> descriptors{};
   size_t count = 0;
   if (e.descriptors != effect::with::nothing) descriptors[count++] = link.pages().back().fd();
@@ -301,11 +304,9 @@ void client_sockets::carry(effect::answer_ask& e) {
         proto::refusal{e.cookie, why.number(), static_cast<uint16_t>(proto::message_type::ask),
                        false, why.text()}));
   }
-  std::vector<std::vector<std::byte>> frames;
   for (const proto::answer& part : proto::split_answer(e.cookie, json)) {
-    frames.push_back(proto::encode(part));
+    at->second.link->send_uncounted(proto::encode(part));
   }
-  at->second.link->send_answer(std::move(frames));
   if (!at->second.link->has_unsent()) to_.node->answer_sent(e.to, clock_.now());
 }
 

@@ -5,9 +5,18 @@
 #include <utility>
 
 #include "lib/linux/unix_socket.hpp"
-#include "proto/limits.hpp"
+#include "proto/wire.hpp"
 
 namespace gar {
+namespace {
+
+// All scopes of one generation and the frames of the largest answer, twice that for their headers
+// and for a generation that follows before the first was read.
+constexpr size_t uncounted_bytes_max =
+    2 * (proto::answer_bytes_max +
+         proto::plan_scopes_max * (sizeof(proto::plan_fixed) + proto::plan_bytes_max));
+
+}  // namespace
 
 bool session_link::try_send(const message& m) {
   result<bool> sent = send_message(socket_.get(), m.frame, m.descriptors);
@@ -24,7 +33,7 @@ bool session_link::try_send(const message& m) {
 void session_link::break_with(error why) {
   broken_ = std::move(why);
   unsent_.clear();
-  unsent_bytes_ = 0;
+  unsent_bytes_ = uncounted_bytes_ = 0;
   blocked_();
 }
 
@@ -33,32 +42,29 @@ std::optional<error> session_link::broken() {
   return broken_;
 }
 
-void session_link::keep(message m, size_t most) {
+void session_link::keep(message m) {
   const bool first = unsent_.empty();
-  unsent_bytes_ += m.frame.size();
-  if (unsent_bytes_ > most) {
-    return break_with(error(errc::SlowReader, {std::to_string(unread_max_)}));
-  }
+  size_t& waiting_bytes = m.counted ? unsent_bytes_ : uncounted_bytes_;
+  const size_t most = m.counted ? unread_max_ : uncounted_bytes_max;
+  waiting_bytes += m.frame.size();
+  if (waiting_bytes > most) return break_with(error(errc::SlowReader, {std::to_string(most)}));
   unsent_.push_back(std::move(m));
   if (first) blocked_();
 }
 
 void session_link::send(std::vector<std::byte> frame, std::span<const int> descriptors) {
-  const std::lock_guard hold(lock_);
-  if (closed_ || broken_) return;
-  message m{std::move(frame), {descriptors.begin(), descriptors.end()}};
-  if (unsent_.empty() && try_send(m)) return;
-  keep(std::move(m), unread_max_);
+  send_or_keep({std::move(frame), {descriptors.begin(), descriptors.end()}});
 }
 
-void session_link::send_answer(std::vector<std::vector<std::byte>> frames) {
+void session_link::send_uncounted(std::vector<std::byte> frame) {
+  send_or_keep({std::move(frame), {}, false});
+}
+
+void session_link::send_or_keep(message m) {
   const std::lock_guard hold(lock_);
-  for (std::vector<std::byte>& frame : frames) {
-    if (closed_ || broken_) return;
-    message m{std::move(frame), {}};
-    if (unsent_.empty() && try_send(m)) continue;
-    keep(std::move(m), unread_max_ + 2 * proto::answer_bytes_max);
-  }
+  if (closed_ || broken_) return;
+  if (unsent_.empty() && try_send(m)) return;
+  keep(std::move(m));
 }
 
 bool session_link::send_unsent() {
@@ -66,7 +72,8 @@ bool session_link::send_unsent() {
   while (!unsent_.empty() && !closed_) {
     if (!try_send(unsent_.front())) return false;
     if (unsent_.empty()) break;  // it broke
-    unsent_bytes_ -= unsent_.front().frame.size();
+    const message& sent = unsent_.front();
+    (sent.counted ? unsent_bytes_ : uncounted_bytes_) -= sent.frame.size();
     unsent_.pop_front();
   }
   return true;

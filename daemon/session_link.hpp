@@ -7,8 +7,9 @@
 //   open, nothing unsent -> unsent (the io thread was told) -> open ...
 //        `--> broken: too slow, or refused by the kernel (nothing is kept any more) --> closed
 //
-// Invariants: messages leave in the order of their `send`, whichever thread calls; never more than
-// `unread_max` bytes wait, but for one answer to an ask.
+// Invariants: messages leave in the order of their `send`, whichever thread calls. Of what a client
+// makes gard send never more than `unread_max` bytes wait; what gard bounds by itself, published
+// plans and one answer to an ask, does not count there and has a maximum of its own.
 // Threads: send by any; the rest by the io thread. Blocking: never but for the lock.
 // Ownership: the descriptor and the pages live until the last holder lets go, so that words are
 // readable while a wait on them is left.
@@ -38,9 +39,9 @@ class session_link {
 
   // Descriptors must stay open as long as the link lives.
   void send(std::vector<std::byte> frame, std::span<const int> descriptors = {});
-  // The frames of one answer: may exceed unread_max. The io thread reads nothing more from the
-  // client until they are sent.
-  void send_answer(std::vector<std::vector<std::byte>> frames);
+  // A published plan, or a frame of an answer: does not count as unread. The io thread reads
+  // nothing more from the client until they are sent.
+  void send_uncounted(std::vector<std::byte> frame);
   // Why nothing can be sent any more, where the peer's end of the connection does not tell.
   std::optional<error> broken();
 
@@ -56,10 +57,12 @@ class session_link {
   struct message {
     std::vector<std::byte> frame;
     std::vector<int> descriptors;
+    bool counted = true;
   };
   // With the lock held: true when the message is done with.
   bool try_send(const message& m);
-  void keep(message m, size_t most);
+  void send_or_keep(message m);
+  void keep(message m);
   void break_with(error why);
 
   unique_fd socket_;
@@ -67,7 +70,8 @@ class session_link {
   std::function<void()> blocked_;
   std::mutex lock_;
   std::deque<message> unsent_;
-  size_t unsent_bytes_ = 0;
+  size_t unsent_bytes_ = 0;     // of those that count
+  size_t uncounted_bytes_ = 0;  // of the others
   bool closed_ = false;
   std::optional<error> broken_;
   std::vector<lines_page> pages_;

@@ -42,6 +42,6 @@ inline constexpr node_limits node_limits_max{
     .unread_bytes_per_client = 64 << 20,
     .naive_workers = 1024,
 };
-inline constexpr uint32_t unread_bytes_min = 64 << 10;  // a plan's scopes at welcome must fit
+inline constexpr uint32_t unread_bytes_min = 64 << 10;  // some completions of a busy client
 
 }  // namespace gar

@@ -344,6 +344,20 @@ TEST(engine, drops_a_client_that_does_not_read_and_keeps_the_others) {
   ASSERT_TRUE(other.greet("other"));
 }
 
+TEST(engine, drops_nobody_for_the_plans_that_it_publishes) {
+  engine_options o = options_for(executor_kind::gpu_reactor);
+  o.settings.limits.unread_bytes_per_client = unread_bytes_min;
+  constexpr size_t points = 1000;  // several times what may wait unread
+  for (size_t i = 0; i < points; ++i) {
+    o.settings.plans.push_back(
+        {{std::nullopt, "point " + std::to_string(i)}, *bands::parse(plan_as_shipped)});
+  }
+  running_engine engine(std::move(o));
+  raw_client client(engine.path);
+  ASSERT_TRUE(client.greet("late reader"));
+  ASSERT_TRUE(client.open());
+}
+
 TEST(engine, answers_an_ask_without_a_hello_in_as_many_frames_as_it_takes) {
   engine_options o = options_for(executor_kind::gpu_reactor);
   const std::string big = "[\"" + std::string(5 << 20, 'x') + "\"]";
