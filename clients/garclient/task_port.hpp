@@ -1,7 +1,8 @@
 // Task port: the five verbs of an asynchronous wait, a task of the service thread.
 //
 // Nothing here may hold the thread up, since gard's probes wait for it: `block` and `poll` are
-// queries with growing pauses, 20 us to 1 ms, and a park is an armed word of the reactor.
+// queries with growing pauses, 20 us to 1 ms, and a park is an armed word of the reactor: the
+// thread parks for all tasks at once, and this one is resumed only for its word or its backstop.
 //
 // Threads: the service thread. Blocking: as the device's query does.
 // Errors: those of the authority; Cancelled.
@@ -40,7 +41,9 @@ class task_port {
     return query_with_pauses(*this, sequence, flag ? how_.backstop : from_ms(1));
   }
   result<void> arm() { return {}; }
-  reactor::task<result<park_answer>> park(park_bound bound) { return park_once(*this, bound); }
+  reactor::task<result<park_answer>> park(park_bound bound) {
+    return park_to_backstop(*this, bound);
+  }
 
  private:
   static reactor::task<result<bool>> query_with_pauses(task_port& self, uint64_t sequence,
@@ -57,12 +60,15 @@ class task_port {
     }
   }
 
-  static reactor::task<result<park_answer>> park_once(task_port& self, park_bound bound) {
+  static reactor::task<result<park_answer>> park_to_backstop(task_port& self, park_bound bound) {
     const memory_descriptor word(self.where_->word(), self.sequence_);
-    const instant until = self.host_->now() + bound.park;
+    const instant until = self.host_->now() + bound.backstop;
+    const uint64_t before = self.host_->statistics().parked;
     const reactor::woke why = co_await self.host_->wait(word, until, bound.park);
     if (why == reactor::woke::cancelled) co_return error(errc::Cancelled);
-    co_return park_answer{why == reactor::woke::complete, 1};
+    const uint64_t parks = self.host_->statistics().parked - before;
+    co_return park_answer{why == reactor::woke::complete,
+                          static_cast<uint32_t>(std::min<uint64_t>(parks, UINT32_MAX))};
   }
 
   reactor* host_;
