@@ -40,6 +40,8 @@ int main(int argc, char** argv) {
   } else {
     std::cout << gar::table_of(report, gar::paint_for(STDOUT_FILENO));
   }
-  std::cout.flush();
-  return judge(report);
+  const int status = judge(report);
+  if (std::cout.flush() || status != 0) return status;
+  std::cerr << "gar-demo: standard output cannot be written\n";
+  return 1;
 }

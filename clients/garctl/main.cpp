@@ -15,5 +15,9 @@ int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);
   gar::terminal with{std::cin, std::cout, std::cerr, gar::paint_for(STDOUT_FILENO),
                      gar::paint_for(STDERR_FILENO)};
-  return gar::run_request(line, with);
+  const int status = gar::run_request(line, with);
+  // A script must not take an answer that is not there for one that says nothing.
+  if (std::cout.flush() || status != 0) return status;
+  std::cerr << "garctl: standard output cannot be written\n";
+  return 1;
 }

@@ -5,6 +5,7 @@ import json
 import os
 import socket
 import struct
+import subprocess
 
 from node import eventually, require, test
 
@@ -121,6 +122,20 @@ def descriptors_with_a_message_are_refused_and_closed(node):
             code, fatal = peer.error()
             require(code == UNEXPECTED_DESCRIPTORS and fatal, count, hex(code), fatal)
     eventually(lambda: descriptors_of(gard.pid) <= before, 5, "gard's descriptors are back")
+
+
+@test
+def output_that_cannot_be_written_is_told(node):
+    node.start_gard()
+    demo = ("gar-demo", "--device", "sim", "--processes", "1", "--streams", "1", "--waits", "1",
+            "--plan", "poll")
+    for name, *arguments in (("garctl", "status"), ("garctl", "version", "--json"), demo):
+        with open("/dev/full", "wb") as full:
+            ended = subprocess.run([node.build / "bin" / name, *arguments], env=node.environment,
+                                   stdout=full, stderr=subprocess.PIPE, text=True, timeout=30,
+                                   check=False)
+        require(ended.returncode == 1, name, arguments, "ended with", ended.returncode)
+        require("standard output cannot be written" in ended.stderr, ended.stderr)
 
 
 @test
