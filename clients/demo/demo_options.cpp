@@ -30,6 +30,14 @@ std::string check_text(const std::string& text) {
   return text.empty() ? "expected a path, found an empty text" : "";
 }
 
+std::optional<demo_device> device_named(const std::string& text) {
+  if (text == "sim") return demo_device::sim;
+  if (text == "vulkan") return demo_device::vulkan;
+  if (text == "cuda") return demo_device::cuda;
+  if (text == "hip") return demo_device::hip;
+  return std::nullopt;
+}
+
 void add_text(CLI::App& app, const char* name, std::optional<std::string>& into,
               const char* description) {
   app.add_option_function<std::string>(
@@ -40,14 +48,11 @@ void add_text(CLI::App& app, const char* name, std::optional<std::string>& into,
 
 void add_options(CLI::App& app, demo_options& options) {
   app.add_option_function<std::string>(
-         "--device",
-         [&options](const std::string& text) {
-           options.device = text == "sim" ? demo_device::sim : demo_device::vulkan;
-         },
+         "--device", [&options](const std::string& text) { options.device = *device_named(text); },
          "The device that the work runs on [vulkan]")
-      ->type_name("sim|vulkan")
+      ->type_name("sim|vulkan|cuda|hip")
       ->check([](const std::string& text) {
-        return text == "sim" || text == "vulkan" ? "" : "expected sim or vulkan, found " + text;
+        return device_named(text) ? "" : "expected sim, vulkan, cuda or hip, found " + text;
       });
   app.add_option("--processes", options.processes, "Processes that wait at the same time")
       ->check(CLI::Range(1u, processes_max))

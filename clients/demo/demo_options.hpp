@@ -13,7 +13,7 @@
 
 namespace gar {
 
-enum class demo_device : uint8_t { sim, vulkan };
+enum class demo_device : uint8_t { sim, vulkan, cuda, hip };
 
 struct demo_options {
   demo_device device = demo_device::vulkan;

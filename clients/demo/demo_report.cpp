@@ -81,7 +81,17 @@ json::object run_of(const std::string& plan, const run_sum& run, const run_sum& 
 }
 
 std::string_view name_of(demo_device device) {
-  return device == demo_device::sim ? "sim" : "vulkan";
+  switch (device) {
+    case demo_device::sim:
+      return "sim";
+    case demo_device::vulkan:
+      return "vulkan";
+    case demo_device::cuda:
+      return "cuda";
+    case demo_device::hip:
+      return "hip";
+  }
+  return "";
 }
 
 std::string ratio_text(const std::optional<double>& number) {

@@ -48,5 +48,7 @@ class lane_device {
 demo_result<std::unique_ptr<lane_device>> open_sim();
 // `streams` queues of work, each of which the lanes of all plans share.
 demo_result<std::unique_ptr<lane_device>> open_vulkan(uint32_t streams);
+demo_result<std::unique_ptr<lane_device>> open_cuda(uint32_t streams);
+demo_result<std::unique_ptr<lane_device>> open_hip(uint32_t streams);
 
 }  // namespace gar

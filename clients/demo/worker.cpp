@@ -29,12 +29,26 @@ uint64_t service_cpu_ns(const gar_client* client) {
   return gar_client_counters(client, &counters) == 0 ? counters.service_cpu_ns : 0;
 }
 
+demo_result<std::unique_ptr<lane_device>> open_device(const demo_options& demo) {
+  switch (demo.device) {
+    case demo_device::sim:
+      return open_sim();
+    case demo_device::vulkan:
+      return open_vulkan(demo.streams);
+    case demo_device::cuda:
+      return open_cuda(demo.streams);
+    case demo_device::hip:
+      return open_hip(demo.streams);
+  }
+  return demo_failure{0, "no such device"};
+}
+
 class worker {
  public:
   static demo_result<std::unique_ptr<worker>> open(const worker_options& options) {
     auto opened = std::make_unique<worker>(options.demo);
     const demo_options& demo = options.demo;
-    auto device = demo.device == demo_device::sim ? open_sim() : open_vulkan(demo.streams);
+    auto device = open_device(demo);
     if (!device) return device.error();
     opened->device_ = std::move(*device);
     for (size_t i = 0; i < demo.plans.size(); ++i) {

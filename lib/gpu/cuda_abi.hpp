@@ -116,11 +116,21 @@ static_assert(offsetof(memory_operation, alias) == 32);
   X(StreamBatchMemOp, cuStreamBatchMemOp_v2, PFN_cuStreamBatchMemOp_v11070, \
     status(stream on, unsigned count, memory_operation* operations, unsigned flags))
 
+// What a program of ours that makes work for a stream uses beside.
+#define GAR_CUDA_WORK_CALLS(X)                                                               \
+  X(DeviceGetName, cuDeviceGetName, PFN_cuDeviceGetName_v2000,                               \
+    status(char* name, int bytes, device of))                                                \
+  X(MemAlloc, cuMemAlloc_v2, PFN_cuMemAlloc_v3020, status(device_pointer* at, size_t bytes)) \
+  X(MemFree, cuMemFree_v2, PFN_cuMemFree_v3020, status(device_pointer at))                   \
+  X(MemsetD32Async, cuMemsetD32Async, PFN_cuMemsetD32Async_v3020,                            \
+    status(device_pointer at, unsigned value, size_t count, stream on))
+
 // The functions' types, under the members' names.
 namespace functions {
 #define GAR_CUDA_FUNCTION(member, symbol, pfn, ...) using member = __VA_ARGS__;
 GAR_CUDA_CALLS(GAR_CUDA_FUNCTION)
 GAR_CUDA_OPTIONAL_CALLS(GAR_CUDA_FUNCTION)
+GAR_CUDA_WORK_CALLS(GAR_CUDA_FUNCTION)
 #undef GAR_CUDA_FUNCTION
 }  // namespace functions
 

@@ -65,6 +65,7 @@ GAR_SAME_FIELD(alias, alias);
   static_assert(same_abi<std::add_pointer_t<__VA_ARGS__>, theirs>::value, #symbol);
 GAR_CUDA_CALLS(GAR_CHECK)
 GAR_CUDA_OPTIONAL_CALLS(GAR_CHECK)
+GAR_CUDA_WORK_CALLS(GAR_CHECK)
 #undef GAR_CHECK
 
 // The check itself must be able to fail.

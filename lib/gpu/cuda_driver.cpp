@@ -54,6 +54,7 @@ result<cuda_driver> cuda_driver::resolve(const symbol_source& source) {
   if (!driver.member) return unavailable(source.name + " does not export " #symbol);
   GAR_CUDA_CALLS(GAR_CUDA_FIND)
   GAR_CUDA_OPTIONAL_CALLS(GAR_CUDA_FIND)
+  GAR_CUDA_WORK_CALLS(GAR_CUDA_FIND)
   if (driver.DriverGetVersion) {
     if (result<void> asked = ask_version(driver); !asked) return asked.error();
   }

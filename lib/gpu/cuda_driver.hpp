@@ -30,6 +30,7 @@ struct cuda_driver {
 #define GAR_CUDA_MEMBER(member, ...) cuda::functions::member* member = nullptr;
   GAR_CUDA_CALLS(GAR_CUDA_MEMBER)
   GAR_CUDA_OPTIONAL_CALLS(GAR_CUDA_MEMBER)  // null where the driver lacks them
+  GAR_CUDA_WORK_CALLS(GAR_CUDA_MEMBER)      // null where it lacks them
 #undef GAR_CUDA_MEMBER
 
   int version = 0;       // 12040 is CUDA 12.4

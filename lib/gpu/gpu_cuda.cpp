@@ -199,11 +199,17 @@ driver_status cuda_streams::store_batch(void* stream, std::span<const device_sto
 
 // ---- The process's.
 
-result<std::unique_ptr<event_stream>> open_cuda_stream(void* stream, make_scratch_page* scratch) {
+result<const cuda_streams*> cuda_streams::process() {
   result<const cuda_driver*> calls = cuda_driver::process();
   if (!calls) return calls.error();
   static const cuda_streams* const driver = new cuda_streams(**calls);
-  static event_domains* const domains = new event_domains(*driver);
+  return driver;
+}
+
+result<std::unique_ptr<event_stream>> open_cuda_stream(void* stream, make_scratch_page* scratch) {
+  result<const cuda_streams*> driver = cuda_streams::process();
+  if (!driver) return driver.error();
+  static event_domains* const domains = new event_domains(**driver);
   return event_stream::open(*domains, stream, scratch);
 }
 

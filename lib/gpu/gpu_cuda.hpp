@@ -28,6 +28,10 @@ class cuda_streams final : public stream_driver {
  public:
   // `calls` outlives this.
   explicit cuda_streams(const cuda_driver& calls) : calls_(calls) {}
+  // The process's own, which stays for its life. Errors: Unavailable.
+  static result<const cuda_streams*> process();
+
+  const cuda_driver& calls() const { return calls_; }
 
   const char* name() const override { return "cuda"; }
   std::string text_of(int32_t status) const override { return calls_.text_of(status); }

@@ -187,11 +187,17 @@ driver_status hip_streams::store_batch(void*, std::span<const device_store>) con
 
 // ---- The process's.
 
-result<std::unique_ptr<event_stream>> open_hip_stream(void* stream, make_scratch_page* scratch) {
+result<const hip_streams*> hip_streams::process() {
   result<const hip_driver*> calls = hip_driver::process();
   if (!calls) return calls.error();
   static const hip_streams* const driver = new hip_streams(**calls);
-  static event_domains* const domains = new event_domains(*driver);
+  return driver;
+}
+
+result<std::unique_ptr<event_stream>> open_hip_stream(void* stream, make_scratch_page* scratch) {
+  result<const hip_streams*> driver = hip_streams::process();
+  if (!driver) return driver.error();
+  static event_domains* const domains = new event_domains(**driver);
   return event_stream::open(*domains, stream, scratch);
 }
 

@@ -27,6 +27,10 @@ class hip_streams final : public stream_driver {
  public:
   // `calls` outlives this.
   explicit hip_streams(const hip_driver& calls) : calls_(calls) {}
+  // The process's own, which stays for its life. Errors: Unavailable.
+  static result<const hip_streams*> process();
+
+  const hip_driver& calls() const { return calls_; }
 
   const char* name() const override { return "hip"; }
   std::string text_of(int32_t status) const override { return calls_.text_of(status); }

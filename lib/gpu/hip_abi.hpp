@@ -82,11 +82,19 @@ inline constexpr unsigned register_mapped = 2;
   X(StreamGetDevice, hipStreamGetDevice, status(stream of, device* owner)) \
   X(GetStreamDeviceId, hipGetStreamDeviceId, int(stream of))
 
+// What a program of ours that makes work for a stream uses beside.
+#define GAR_HIP_WORK_CALLS(X)                                                  \
+  X(DeviceGetName, hipDeviceGetName, status(char* name, int bytes, device of)) \
+  X(Malloc, hipMalloc, status(void** at, size_t bytes))                        \
+  X(Free, hipFree, status(void* at))                                           \
+  X(MemsetD32Async, hipMemsetD32Async, status(void* at, int value, size_t count, stream on))
+
 // The functions' types, under the members' names.
 namespace functions {
 #define GAR_HIP_FUNCTION(member, symbol, ...) using member = __VA_ARGS__;
 GAR_HIP_CALLS(GAR_HIP_FUNCTION)
 GAR_HIP_OPTIONAL_CALLS(GAR_HIP_FUNCTION)
+GAR_HIP_WORK_CALLS(GAR_HIP_FUNCTION)
 #undef GAR_HIP_FUNCTION
 }  // namespace functions
 

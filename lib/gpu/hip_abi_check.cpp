@@ -44,6 +44,12 @@ static_assert(hipStreamPerThread == stream_per_thread);
   static_assert(same_abi<std::add_pointer_t<__VA_ARGS__>, decltype(&::symbol)>::value, #symbol);
 GAR_HIP_CALLS(GAR_CHECK)
 #undef GAR_CHECK
+static_assert(same_abi<status (*)(char*, int, device), decltype(&::hipDeviceGetName)>::value);
+static_assert(same_abi<status (*)(void**, size_t),
+                       decltype(static_cast<hipError_t (*)(void**, size_t)>(::hipMalloc))>::value);
+static_assert(same_abi<status (*)(void*), decltype(&::hipFree)>::value);
+static_assert(
+    same_abi<status (*)(void*, int, size_t, stream), decltype(&::hipMemsetD32Async)>::value);
 // hipStreamGetDevice came after 5.2: looked at only where it is sure to be declared.
 static_assert(same_abi<int (*)(stream), decltype(&::hipGetStreamDeviceId)>::value);
 #if HIP_VERSION >= 60000000

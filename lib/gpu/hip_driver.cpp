@@ -53,6 +53,7 @@ result<hip_driver> hip_driver::resolve(const symbol_source& source) {
   if (!driver.member) return unavailable(source.name + " does not export " #symbol);
   GAR_HIP_CALLS(GAR_HIP_FIND)
   GAR_HIP_OPTIONAL_CALLS(GAR_HIP_FIND)
+  GAR_HIP_WORK_CALLS(GAR_HIP_FIND)
   if (driver.RuntimeGetVersion) {
     if (result<void> asked = ask_version(driver); !asked) return asked.error();
   }

@@ -30,6 +30,7 @@ struct hip_driver {
 #define GAR_HIP_MEMBER(member, ...) hip::functions::member* member = nullptr;
   GAR_HIP_CALLS(GAR_HIP_MEMBER)
   GAR_HIP_OPTIONAL_CALLS(GAR_HIP_MEMBER)  // at least one is there
+  GAR_HIP_WORK_CALLS(GAR_HIP_MEMBER)      // null where it lacks them
 #undef GAR_HIP_MEMBER
 
   int version = 0;       // 60200000 is HIP 6.2

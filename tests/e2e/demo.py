@@ -65,6 +65,38 @@ def demo_with_vulkan_ends_right(node):
     require(all(run["wake_us"] is None for run in found["runs"]), found)
 
 
+def demo_over_fake_driver(node, device):
+    node.environment["LD_LIBRARY_PATH"] = str(node.build / "tests/fake")
+    node.start_gard()
+    found, _ = demo_json(node, "--device", device, "--processes", "2", "--streams", "2", "--waits",
+                         "20")
+    require(found["device"] == device and "fake device" in found["device_name"], found)
+    all_right(found, 4, 2 * 2 * 20)
+    through_gard(node, found)
+    block = found["runs"][0]
+    require(block["kinds"]["blocked"] == block["waits"], block)
+
+
+@test
+def demo_with_cuda_over_the_fake_driver_ends_right(node):
+    demo_over_fake_driver(node, "cuda")
+
+
+@test
+def demo_with_hip_over_the_fake_driver_ends_right(node):
+    demo_over_fake_driver(node, "hip")
+
+
+@test
+def demo_with_cuda_or_hip_and_no_card_is_refused(node):
+    for device in ("cuda", "hip"):
+        ended = node.demo("--device", device, "--in-process", "--waits", "1")
+        if ended.returncode == 0:
+            raise Skip("there is a card")
+        require(ended.returncode == 1, device, "exit status", ended.returncode, ended.stderr)
+        require("Unavailable" in ended.stderr and device in ended.stderr, ended.stderr)
+
+
 @test
 def demo_prints_a_table_of_100_columns(node):
     node.start_gard()

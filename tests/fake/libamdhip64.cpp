@@ -1,4 +1,5 @@
 // A libamdhip64.so.6 without a GPU: HIP's entry points over the fake machine.
+#include <cstdio>
 #include <utility>
 
 #include "lib/gpu/hip_abi.hpp"
@@ -263,6 +264,13 @@ EXPORT abi::status hipThreadExchangeStreamCaptureMode(abi::capture_mode* mode) {
   const uint64_t asked = *mode;
   return call("hipThreadExchangeStreamCaptureMode", asked, 0, 0, [&](machine& m, auto&) {
     *mode = m.exchange_mode(*mode);
+    return success;
+  });
+}
+
+EXPORT abi::status hipDeviceGetName(char* name, int bytes, abi::device of) {
+  return call("hipDeviceGetName", static_cast<uint64_t>(of), 0, 0, [&](machine&, auto&) {
+    std::snprintf(name, static_cast<size_t>(bytes), "fake device %d", of);
     return success;
   });
 }
