@@ -15,11 +15,15 @@
 
 #include "lib/linux/steady_clock.hpp"
 #include "lib/linux/system_call.hpp"
+#include "lib/linux/thread_timer.hpp"
 
 namespace gar {
 namespace {
 
 constexpr int so_peerpidfd = 77;  // SO_PEERPIDFD, since Linux 6.5
+
+constexpr duration lock_patience = from_ms(1000);
+constexpr duration lock_pause = from_ms(2);
 
 // Room for the descriptors of any message of ours, and for one too many, so that it is seen.
 constexpr size_t control_bytes = CMSG_SPACE(descriptors_max * sizeof(int));
@@ -64,8 +68,14 @@ result<unique_fd> lock_path(const std::string& path) {
   const std::string lock = path + ".lock";
   unique_fd fd(::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!fd) return last_system_error("open " + lock);
-  if (uninterrupted([&] { return ::flock(fd.get(), LOCK_EX); }) != 0) {
-    return last_system_error("flock " + lock);
+  // It is held for a moment only, but a process may be stopped in that moment.
+  const instant give_up = steady_clock().now() + lock_patience;
+  while (uninterrupted([&] { return ::flock(fd.get(), LOCK_EX | LOCK_NB); }) != 0) {
+    if (errno != EWOULDBLOCK) return last_system_error("flock " + lock);
+    const instant now = steady_clock().now();
+    if (now >= give_up) return error(errc::AlreadyRunning, {path});
+    result<void> slept = thread_timer().sleep_until(now + lock_pause);
+    if (!slept) return slept.error();
   }
   return fd;
 }

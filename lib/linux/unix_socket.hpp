@@ -39,9 +39,10 @@ struct listen_options {
   int backlog = 128;
 };
 
-// Replaces a stale socket at `path`. AlreadyRunning{path} when somebody answers there;
-// InvalidArgument when the path is too long, or is something else than a socket. Beside the path
-// lies `path`.lock while and after it is bound.
+// Replaces a stale socket at `path`; blocks for at most a second while another process does.
+// AlreadyRunning{path} when somebody answers there, or took that second; InvalidArgument when the
+// path is too long, or is something else than a socket. Beside the path lies `path`.lock while and
+// after it is bound.
 result<unique_fd> listen_at(const std::string& path, const listen_options& options);
 
 enum class socket_file : uint8_t { absent, stale, live };

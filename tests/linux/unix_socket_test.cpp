@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -221,6 +222,21 @@ TEST(unix_socket, a_stale_socket_is_replaced_and_a_live_one_is_not) {
   second = listen_at(path, {.type = socket_type::stream});
   ASSERT_TRUE(second);
   EXPECT_EQ(*look_at_socket(path), socket_file::live) << "of whatever kind";
+}
+
+// It waited without end, and no signal ended it.
+TEST(unix_socket, who_is_stopped_while_it_replaces_a_socket_holds_up_the_next_for_a_second) {
+  temporary_directory directory;
+  const std::string path = directory.file("s");
+  const unique_fd other(::open((path + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  ASSERT_EQ(::flock(other.get(), LOCK_EX), 0);
+  const instant from = steady_clock().now();
+  const result<unique_fd> listener = listen_at(path, {});
+  ASSERT_FALSE(listener);
+  EXPECT_EQ(listener.error().code(), errc::AlreadyRunning);
+  EXPECT_GE((steady_clock().now() - from).ns, from_ms(1000).ns);
+  ASSERT_EQ(::flock(other.get(), LOCK_UN), 0);
+  EXPECT_TRUE(listen_at(path, {}));
 }
 
 TEST(unix_socket, what_is_not_a_socket_is_left_alone) {
