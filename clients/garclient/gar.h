@@ -18,7 +18,8 @@
  * Units: *_ns nanoseconds. Timeouts are relative.
  * Threads: any thread may call any function; a client or stream must not be closed while another
  * thread uses it. What blocks says so. Nothing calls back. The library has one thread of its own,
- * "gar-service", started with the first stream at gard or the first asynchronous wait.
+ * "gar-service", started with the first stream at gard or the first asynchronous wait; no signal
+ * handler of the program runs on it.
  * Ownership: handles are the caller's until closed; strings passed in are copied; strings returned
  * live as long as the program. A program that just ends, without closing, harms nobody.
  * fork: a client opened before fork() is refused in the child with ForkedChild.

@@ -4,6 +4,7 @@
 #include "clients/garclient/handles.hpp"
 #include "clients/garclient/last_error.hpp"
 #include "lib/gpu/gpu_sim.hpp"
+#include "lib/linux/signals_blocked.hpp"
 #include "lib/linux/timer_slack.hpp"
 
 using namespace gar;
@@ -32,6 +33,7 @@ int gar_sim_create(gar_sim** sim) {
   return entry([&]() -> result<void> {
     result<void> out = not_null(sim, "sim");
     if (!out) return out;
+    const signals_blocked during;
     result<std::unique_ptr<sim_device>> device = sim_device::create(&prepare_device_thread);
     if (!device) return device.error();
     *sim = new gar_sim{std::move(*device)};

@@ -9,6 +9,7 @@
 
 #include "lib/core/query_pace.hpp"
 #include "lib/gpu/patient_thread.hpp"
+#include "lib/linux/signals_blocked.hpp"
 #include "lib/linux/timer_slack.hpp"
 
 namespace gar::owner {
@@ -45,6 +46,7 @@ result<void> service_thread::start() {
   result<event_fd> kick = event_fd::make();
   if (!kick) return kick.error();
   kick_ = std::move(*kick);
+  const signals_blocked during;
   try {
     thread_ = std::thread([this] { run(); });
   } catch (const std::system_error& e) {

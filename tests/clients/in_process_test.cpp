@@ -1,6 +1,9 @@
 // The library without a gard: waits end to end over the simulated device.
 #include <poll.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <csignal>
 #include <thread>
 #include <vector>
 
@@ -12,6 +15,28 @@ namespace {
 const char* const flag_10ms = "flag:park_us=100,backstop_us=10000";
 
 class in_process_wait : public sim_fixture {};
+
+std::atomic<int> signals_handled{0};
+
+// A handler could run on the library's own threads, whoever the program meant it for.
+TEST_F(in_process_wait, no_signal_handler_runs_on_a_thread_of_the_library) {
+  connect("block");
+  uint64_t ticket = 0;
+  ASSERT_EQ(gar_wait_async(stream_, submit_and_record(200 * ms), nullptr, nullptr, &ticket), 0);
+  struct sigaction counts {};
+  counts.sa_handler = [](int) { ++signals_handled; };
+  ASSERT_EQ(sigaction(SIGUSR1, &counts, nullptr), 0);
+  sigset_t one;
+  sigemptyset(&one);
+  sigaddset(&one, SIGUSR1);
+  ASSERT_EQ(pthread_sigmask(SIG_BLOCK, &one, nullptr), 0);
+  ASSERT_EQ(kill(getpid(), SIGUSR1), 0);
+  wait_for_truth(1);
+  EXPECT_EQ(signals_handled, 0);
+  const timespec now{};
+  EXPECT_EQ(sigtimedwait(&one, nullptr, &now), SIGUSR1) << "it is still the program's to take";
+  ASSERT_EQ(pthread_sigmask(SIG_UNBLOCK, &one, nullptr), 0);
+}
 
 TEST_F(in_process_wait, each_kind_comes_out_as_scripted) {
   connect(
