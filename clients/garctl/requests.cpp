@@ -29,7 +29,7 @@ constexpr int status_not_reachable = 3;
 using page_maker = std::string (*)(const json::value&, const paint&);
 
 std::string headline(uint16_t code, std::string_view name, const paint& colours) {
-  return colours.red(fmt::format("{:#06x} {}", code, name));
+  return colours.red(fmt::format("{:#06x} {}", code, readable_text(name)));
 }
 
 void print_remedy(std::string_view remedy, terminal& with) {

@@ -158,6 +158,16 @@ TEST_F(garctl_requests, any_other_refusal_is_shown_with_number_text_and_remedy) 
   EXPECT_THAT(got.err, HasSubstr("do this"));
 }
 
+TEST_F(garctl_requests, no_refusal_reaches_the_terminal_as_more_than_text) {
+  fake_gard control(control_, socket_type::stream, [](const std::string&) {
+    return R"({"ok":false,"error":{"code":9,"name":"\u001b[31m","text":"\u001b[2J","remedy":"\u0007"}})";
+  });
+  const outcome got = run(asking(verb::status));
+  EXPECT_EQ(got.status, 1);
+  EXPECT_THAT(got.err, HasSubstr("\\x1b[31m"));
+  EXPECT_THAT(got.err, Not(HasSubstr("\x1b")));
+}
+
 TEST_F(garctl_requests, a_plan_that_is_no_text_is_refused_without_gard) {
   command_line line = asking(verb::plan_set);
   line.plan_text = "bl\xff";
