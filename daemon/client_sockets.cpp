@@ -20,6 +20,8 @@ namespace {
 constexpr int frames_per_turn = 64;
 constexpr int accepts_per_turn = 64;
 constexpr int frames_left_max = 1024;  // more than a socket holds
+// Of one user's connections together; with it a further answer is still given.
+constexpr size_t answers_unread_max = 2 * proto::answer_bytes_max;
 // Running out of descriptors is said once in so long, however many clients knock.
 constexpr duration complaint_pause = from_ms(1000);
 
@@ -105,7 +107,8 @@ void client_sockets::accept_one(unique_fd socket) {
   auto link =
       std::make_shared<session_link>(std::move(socket), to_.node->limits().unread_bytes_per_client,
                                      [this, id] { asio::post(*io_, [this, id] { blocked(id); }); });
-  clients_.emplace(id, client{std::move(link), asio::posix::stream_descriptor(*io_, fd), {}});
+  clients_.emplace(id,
+                   client{who.uid, std::move(link), asio::posix::stream_descriptor(*io_, fd), {}});
   result<unique_fd> process = peer_pidfd(fd);
   if (process) {
     client& c = clients_.at(id);
@@ -293,16 +296,33 @@ void client_sockets::carry(effect::drop_waits& e) {
   to_.waits->drop(e.of);
 }
 
+// An answer has up to 16 MiB, and a user may have a thousand connections that read none.
+result<void> client_sockets::may_ask(uint32_t uid) {
+  size_t unread = 0;
+  for (auto& [id, c] : clients_) {
+    if (c.uid == uid) unread += c.link->uncounted_bytes();
+  }
+  if (unread <= answers_unread_max) return {};
+  return error(errc::LimitPerUser, {std::to_string(uid), std::to_string(answers_unread_max),
+                                    "bytes of answers not read"});
+}
+
+void client_sockets::refuse_ask(const effect::answer_ask& e, const error& why) {
+  const auto at = clients_.find(e.to);
+  if (at == clients_.end()) return;
+  at->second.link->send(proto::encode(proto::refusal{
+      e.cookie, why.number(), static_cast<uint16_t>(proto::message_type::ask), false, why.text()}));
+  if (!at->second.link->has_unsent()) to_.node->answer_sent(e.to, clock_.now());
+}
+
 void client_sockets::carry(effect::answer_ask& e) {
+  if (result<void> may = may_ask(e.uid); !may) return refuse_ask(e, may.error());
   const std::string json = to_.answer(e.json, e.uid);
   const auto at = clients_.find(e.to);
   if (at == clients_.end()) return;
   GAR_ASSERT(!json.empty());
   if (json.size() > proto::answer_bytes_max) {
-    const error why(errc::SlowReader, {std::to_string(proto::answer_bytes_max)});
-    return at->second.link->send(proto::encode(
-        proto::refusal{e.cookie, why.number(), static_cast<uint16_t>(proto::message_type::ask),
-                       false, why.text()}));
+    return refuse_ask(e, error(errc::SlowReader, {std::to_string(proto::answer_bytes_max)}));
   }
   for (const proto::answer& part : proto::split_answer(e.cookie, json)) {
     at->second.link->send_uncounted(proto::encode(part));

@@ -8,7 +8,8 @@
 //
 // Invariants: between two waits of the io thread every effect was carried out; ended waits are
 // reported before each frame that is read; a client whose messages wait unread is not read from, so
-// that what it can make gard keep is bounded; running out of descriptors never makes gard spin.
+// that what it can make gard keep is bounded, and so are the answers that all of one user's do not
+// read; running out of descriptors never makes gard spin.
 // Threads: the io thread. Blocking: never. Ownership: node, executor and pages outlive it.
 #pragma once
 
@@ -63,6 +64,7 @@ class client_sockets {
 
  private:
   struct client {
+    uint32_t uid;
     std::shared_ptr<session_link> link;
     boost::asio::posix::stream_descriptor socket;
     std::optional<boost::asio::posix::stream_descriptor> process;  // readable when it died
@@ -83,6 +85,8 @@ class client_sockets {
   void carry_effects();
   void set_timer();
   void look_at_canary();
+  result<void> may_ask(uint32_t uid);
+  void refuse_ask(const effect::answer_ask& e, const error& why);
 
   void carry(effect::send& e);
   void carry(effect::close& e);

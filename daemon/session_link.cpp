@@ -67,6 +67,11 @@ void session_link::send_or_keep(message m) {
   keep(std::move(m));
 }
 
+size_t session_link::uncounted_bytes() {
+  const std::lock_guard hold(lock_);
+  return uncounted_bytes_;
+}
+
 bool session_link::send_unsent() {
   const std::lock_guard hold(lock_);
   while (!unsent_.empty() && !closed_) {

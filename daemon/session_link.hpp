@@ -45,6 +45,9 @@ class session_link {
   // Why nothing can be sent any more, where the peer's end of the connection does not tell.
   std::optional<error> broken();
 
+  // Of plans and answers that wait to be read.
+  size_t uncounted_bytes();
+
   // Sends what waits; true when nothing is left.
   bool send_unsent();
   bool has_unsent();

@@ -420,6 +420,34 @@ TEST(engine, leaves_everything_as_it_was_when_a_reload_fails) {
   EXPECT_EQ(engine.status().plan.requested, "block");
 }
 
+// Each connection could leave a whole answer unread: gigabytes, for a user with a thousand of them.
+TEST(engine, keeps_no_more_answers_that_a_user_does_not_read_than_one_user_may_leave) {
+  engine_options o = options_for(executor_kind::gpu_reactor);
+  o.answer = [](std::string_view, const request_scope&) { return std::string(8 << 20, ' '); };
+  running_engine engine(std::move(o));
+  std::vector<std::unique_ptr<raw_client>> deaf;
+  for (int i = 0; i < 5; ++i) {
+    deaf.push_back(std::make_unique<raw_client>(engine.path));
+    deaf.back()->send(proto::ask{1, "{}"});
+    ASSERT_TRUE(deaf.back()->receive_as<proto::answer>());
+  }
+  raw_client next(engine.path);
+  next.send(proto::ask{7, "{}"});
+  const auto refusal = next.receive_as<proto::refusal>();
+  ASSERT_TRUE(refusal);
+  EXPECT_EQ(refusal->code, number(errc::LimitPerUser));
+  EXPECT_EQ(refusal->cookie, 7u);
+  EXPECT_FALSE(refusal->fatal);
+  deaf.pop_back();
+  for (int i = 0; i < 1000; ++i) {
+    next.send(proto::ask{8, "{}"});
+    const auto answer = next.receive();
+    ASSERT_TRUE(answer);
+    if (std::holds_alternative<proto::answer>(*answer)) return;
+  }
+  FAIL() << "no answer though there is room again";
+}
+
 // Each SIGHUP that came was a reload in front of the SIGTERM behind it.
 TEST(engine, stops_at_once_however_many_reloads_were_asked_for) {
   std::atomic<int> reloads = 0;
