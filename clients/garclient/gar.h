@@ -294,6 +294,8 @@ GAR_API int gar_vulkan_stream_open(gar_client* client, const gar_vulkan_queue* q
  * The handle must be a live stream until gar_stream_close; nobody can check that.
  * A default stream's handle means the calling thread's context, and 2 its very thread: record with
  * the same one current, and always on one thread for 2. Waiting is free to be done anywhere.
+ * A plan that blocks uses the vendor's blocking wait; that one knows no timeout, so a wait with one
+ * asks with growing pauses, up to 1 ms, instead.
  * Where the driver is there but stores no words, the stream works without them: waits poll, and
  * gar_stream_warning says why.
  * Errors: Unavailable (the library, symbol or device that is missing, a driver that is too old),

@@ -123,20 +123,25 @@ int event_stream::arm(uint64_t sequence, const gar_device_store& word, const gar
 
   thread_state before;
   const driver_status moved = driver_.make_current(domain_->id(), before);
-  if (!moved) return fail(moved, failure);
+  if (!moved) return fail_record(moved, failure);
   int answer = refuse_capturing(failure);
   if (answer == 0) {
     event_ring::slot* in = nullptr;
     driver_status enqueued = take_event(in);
+    if (enqueued) {
+      // From here on something may be pending, whatever becomes of the record.
+      std::lock_guard hold(state_);
+      touched_ = true;
+      aim(word, sequence);
+      if (bell) aim(*bell, sequence);
+    }
     if (enqueued) enqueued = enqueue(*in, word, bell);
     if (enqueued) {
       std::lock_guard hold(state_);
       ring_.publish(sequence, in);
-      aim(word, sequence);
-      if (bell) aim(*bell, sequence);
       last_word_ = host_word(word);
     } else {
-      answer = fail(enqueued, failure);
+      answer = fail_record(enqueued, failure);
       driver_.forget_error();
       std::lock_guard hold(state_);
       if (in) ring_.give_back(in);
@@ -148,7 +153,8 @@ int event_stream::arm(uint64_t sequence, const gar_device_store& word, const gar
 
 int event_stream::make_room(gar_device_failure* failure) {
   std::unique_lock hold(state_);
-  if (failure_) return repeat_failure(failure);
+  if (failure_) return repeat(*failure_, failure);
+  if (record_failure_) return repeat(*record_failure_, failure);
   if (!ring_.full()) return 0;
   const uint64_t oldest = ring_.oldest();
   hold.unlock();
@@ -164,6 +170,7 @@ int event_stream::refuse_elsewhere(gar_device_failure* failure) {
   if (kind_ == stream_kind::own) return 0;
   domain_id current;
   const driver_status asked = driver_.current_domain(current, false);
+  if (!asked && !driver_.domain_is_gone(asked.number)) return fail_record(asked, failure);
   if (!asked || !current) {
     driver_.forget_error();
     return device_refused(failure, errc::NoDomain, "the calling thread");
@@ -185,7 +192,7 @@ int event_stream::refuse_capturing(gar_device_failure* failure) {
   const driver_status asked = driver_.is_capturing(handle_, capturing);
   if (asked && !capturing) return 0;
   driver_.forget_error();
-  if (!asked && !driver_.refused_by_capture(asked.number)) return fail(asked, failure);
+  if (!asked && !driver_.refused_by_capture(asked.number)) return fail_record(asked, failure);
   const char* what = asked ? "the stream is being captured"
                            : "another stream is, which the default stream would have to wait for";
   return device_refused(failure, errc::Capturing, "recording", what);
@@ -198,6 +205,8 @@ driver_status event_stream::take_event(event_ring::slot*& taken) {
     taken = ring_.take();
   }
   if (taken) return {};
+  const driver_place place(driver_, domain_->id());
+  if (!place.entered()) return place.entered();
   void* event = nullptr;
   const driver_status made = driver_.create_event(event);
   if (!made) return made;
@@ -249,11 +258,16 @@ void event_stream::prove_before(uint64_t sequence) {
   });
 }
 
+void event_stream::prove_all() {
+  for (const store_target& target : targets_) target.unproven->fetch_sub(1);
+  targets_.clear();
+}
+
 // ---- Asking.
 
 std::optional<int> event_stream::known(uint64_t sequence, gar_device_failure* failure) {
   if (ring_.is_confirmed(sequence)) return GAR_DONE;
-  if (failure_) return repeat_failure(failure);
+  if (failure_) return repeat(*failure_, failure);
   if (process_is_exiting()) return GAR_PENDING;
   return std::nullopt;
 }
@@ -357,11 +371,31 @@ int event_stream::wait_by_query(uint64_t sequence, uint64_t timeout_ns,
 }
 
 int event_stream::poll(uint64_t sequence, uint64_t timeout_ns, gar_device_failure* failure) {
-  const steady::time_point start = steady::now();
-  for (;;) {
-    const int answer = query_here(sequence, failure);
-    if (answer != GAR_PENDING || elapsed_ns(start) >= timeout_ns) return answer;
+  constexpr int queries_per_look = 16;  // at the clock
+  std::optional<event_ring::record> asked;
+  {
+    std::lock_guard hold(state_);
+    if (std::optional<int> answer = known(sequence, failure)) return *answer;
+    asked = ring_.pin(sequence);
+    if (!asked) return device_failed(failure, EINVAL, unrecorded_call);
   }
+  const auto not_yet = [this](const driver_status& s) {
+    return driver_.pending(s.number) || driver_.refused_by_capture(s.number);
+  };
+  driver_status answer;
+  {
+    const driver_place place(driver_, domain_->id());
+    answer = place.entered();
+    const steady::time_point start = steady::now();
+    for (bool more = bool(answer); more;) {
+      for (int i = 0; i < queries_per_look && more; ++i) {
+        answer = driver_.query_event(asked->in->event);
+        more = not_yet(answer);
+      }
+      more = more && elapsed_ns(start) < timeout_ns && !process_is_exiting();
+    }
+  }
+  return learn(*asked, answer, failure);
 }
 
 int event_stream::idle(gar_device_failure* failure) {
@@ -370,7 +404,7 @@ int event_stream::idle(gar_device_failure* failure) {
   if (driver_.query_may_block() && thread_is_impatient()) return GAR_PENDING;
   {
     std::lock_guard hold(state_);
-    if (failure_) return repeat_failure(failure);
+    if (failure_) return repeat(*failure_, failure);
     if (process_is_exiting()) return GAR_PENDING;
   }
   driver_status answer;
@@ -395,8 +429,8 @@ int event_stream::settle(gar_device_failure* failure) {
   bool reachable = true;
   {
     std::lock_guard hold(state_);
-    if (failure_) return repeat_failure(failure);
-    if (!ring_.ever_recorded()) return 0;
+    if (!touched_) return 0;
+    if (failure_ && domain_->lost()) return repeat(*failure_, failure);
     if (kind_ == stream_kind::default_of_thread) {
       reachable = thread_ == std::this_thread::get_id();
     }
@@ -416,8 +450,8 @@ int event_stream::settle_behind(gar_device_failure* failure) {
       if (status) status = driver_.synchronize_event(settle_event_);
       if (status) {
         std::lock_guard hold(state_);
-        ring_.confirm(ring_.last());
-        prove_before(ring_.last() + 1);
+        if (ring_.ever_recorded()) ring_.confirm(ring_.last());
+        prove_all();
         return 0;
       }
     } else if (status) {
@@ -454,16 +488,25 @@ int event_stream::settle_by_word(gar_device_failure* failure) {
 
 // ---- Failing, once and for all.
 
+int event_stream::fail_record(const driver_status& status, gar_device_failure* failure) {
+  return note(record_failure_, status, failure);
+}
+
 int event_stream::fail(const driver_status& status, gar_device_failure* failure) {
+  return note(failure_, status, failure);
+}
+
+int event_stream::note(std::optional<first_failure>& first, const driver_status& status,
+                       gar_device_failure* failure) {
   if (driver_.domain_is_gone(status.number)) domain_->lose();
   std::string text = driver_.text_of(status.number);
   std::lock_guard hold(state_);
-  if (!failure_) failure_ = {status.number, status.call, std::move(text)};
-  return repeat_failure(failure);
+  if (!first) first = first_failure{status.number, status.call, std::move(text)};
+  return repeat(*first, failure);
 }
 
-int event_stream::repeat_failure(gar_device_failure* failure) const {
-  return device_failed(failure, failure_->status, failure_->call, failure_->text);
+int event_stream::repeat(const first_failure& first, gar_device_failure* failure) {
+  return device_failed(failure, first.status, first.call, first.text);
 }
 
 }  // namespace gar

@@ -9,7 +9,8 @@
 // reason to ask. An event is queried in its own domain with the thread's capture mode relaxed, so
 // that asking never disturbs a graph capture of the program.
 //
-//   open -> recording -> failed: the driver reported an error; every later call repeats it
+//   open -> recording -> a record failed: no further one is made, earlier ones can be asked for
+//                     -> the authority failed: every later call repeats what it said
 //
 //   default_of_thread (handle 2) belongs to the first thread that records on it; on another thread
 //   the same handle is another stream. No default stream is ever queried or synchronized itself.
@@ -19,6 +20,8 @@
 //
 // Invariants: an event is used again only after its number, or a later one, was seen done. A
 // record that is refused has enqueued nothing.
+// `block` is the vendor's own blocking wait where there is no timeout, since that knows none; else a
+// query every so often, with pauses that grow to 1 ms.
 // Threads: any; `arm` and `settle` are never called at the same time as each other. Blocking:
 // block, poll, settle; query on a thread that is not impatient (patient_thread.hpp), where the
 // driver's own may; open, while the driver probes.
@@ -91,7 +94,7 @@ class event_stream {
   driver_status enqueue(event_ring::slot& in, const gar_device_store& word,
                         const gar_device_store* bell);
   driver_status enqueue_stores(const gar_device_store& word, const gar_device_store* bell);
-  void aim(const gar_device_store& store, uint64_t sequence);
+  void aim(const gar_device_store& store, uint64_t sequence);  // state_ held
 
   // ---- Asking.
   std::optional<int> known(uint64_t sequence, gar_device_failure* failure);  // state_ held
@@ -102,13 +105,17 @@ class event_stream {
             gar_device_failure* failure);
   std::optional<event_ring::record> pin(uint64_t sequence);
   void prove_before(uint64_t sequence);  // state_ held
+  void prove_all();                      // state_ held
 
   // ---- Settling.
   int settle_behind(gar_device_failure* failure);
   int settle_by_word(gar_device_failure* failure);
 
+  int fail_record(const driver_status& status, gar_device_failure* failure);
   int fail(const driver_status& status, gar_device_failure* failure);
-  int repeat_failure(gar_device_failure* failure) const;  // state_ held
+  int note(std::optional<first_failure>& first, const driver_status& status,
+           gar_device_failure* failure);
+  static int repeat(const first_failure& first, gar_device_failure* failure);
 
   const std::shared_ptr<event_domain> domain_;
   const stream_driver& driver_;
@@ -119,7 +126,9 @@ class event_stream {
 
   std::mutex state_;
   event_ring ring_;
-  std::optional<first_failure> failure_;
+  std::optional<first_failure> record_failure_;
+  std::optional<first_failure> failure_;   // the authority's
+  bool touched_ = false;                   // something was enqueued, perhaps in part
   std::optional<std::thread::id> thread_;  // of a thread's default stream
   std::vector<store_target> targets_;
   const uint64_t* last_word_ = nullptr;

@@ -30,9 +30,10 @@ TYPED_TEST(event_fault, a_device_fault_is_reported_with_the_drivers_name_and_sta
   EXPECT_EQ(o.query(2), GAR_FAILED);
   EXPECT_EQ(o.record(3), GAR_FAILED);
   EXPECT_EQ(World::ops()->idle(o.stream.get(), &o.failure), GAR_FAILED);
-  EXPECT_EQ(o.settle(), GAR_FAILED);
   EXPECT_EQ(o.failure.status, 700);
   EXPECT_THAT(this->fake().names(), IsEmpty()) << "the driver is asked once";
+  EXPECT_EQ(o.settle(), GAR_FAILED);
+  EXPECT_EQ(o.failure.status, 700);
   EXPECT_EQ(o.query(1), GAR_DONE) << "it was seen done before";
   this->end_everything();
 }

@@ -69,16 +69,35 @@ TYPED_TEST(event_record, a_full_stream_records_again_once_its_oldest_is_done) {
   ASSERT_EQ(o.settle(), 0);
 }
 
-TYPED_TEST(event_record, a_store_that_is_refused_fails_the_stream) {
+TYPED_TEST(event_record, a_store_that_fails_ends_recording_and_nothing_else) {
   using World = TypeParam;
   auto o = this->open();
+  this->submit(3 * ms_ns);
+  ASSERT_EQ(o.record(1), 0);
   this->fake().fake_fail(World::has_batches ? World::batch : World::store, 801, 0, 1);
-  EXPECT_EQ(o.record(1), GAR_FAILED);
+  EXPECT_EQ(o.record(2), GAR_FAILED);
   EXPECT_EQ(o.failure.status, 801);
   this->fake().fake_log_clear();
   EXPECT_EQ(o.record(2), GAR_FAILED);
   EXPECT_EQ(o.failure.status, 801) << "reported again, not asked again";
   EXPECT_THAT(this->fake().names(), IsEmpty());
+  EXPECT_EQ(o.query(2), GAR_PENDING) << "it was never issued";
+  EXPECT_EQ(o.finish(1), GAR_DONE) << "what was recorded before goes on";
+  EXPECT_EQ(o.settle(), 0);
+  this->fake().fake_log_clear();
+  o.lines->unmap();
+  EXPECT_EQ(this->fake().count(World::synchronize_domain), 0u);
+}
+
+TYPED_TEST(event_record, a_record_that_failed_half_way_is_still_settled) {
+  using World = TypeParam;
+  if (World::has_batches) GTEST_SKIP() << "word and bell go in one call";
+  auto o = this->open();
+  this->submit(5 * ms_ns);
+  this->fake().fake_fail(World::store, 801, 1, 1);
+  EXPECT_EQ(o.record(1), GAR_FAILED);
+  EXPECT_EQ(o.settle(), 0);
+  EXPECT_EQ(o.stored(), 1u) << "the word was enqueued, and nothing is let go before it landed";
 }
 
 }  // namespace
