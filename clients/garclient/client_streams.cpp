@@ -4,6 +4,7 @@
 
 #include "clients/garclient/client.hpp"
 #include "clients/garclient/inline_port.hpp"
+#include "clients/garclient/kept.hpp"
 
 namespace gar::owner {
 namespace {
@@ -188,7 +189,7 @@ void client::let_go(const std::shared_ptr<const binding>& b, uint64_t last) {
 }
 
 void client::leak(const std::shared_ptr<const binding>& b) {
-  new std::shared_ptr<const binding>(b);  // on purpose without an owner
+  keep_for_ever(b);
   if (word_page::leak(b->page)) ++tally_.pages_leaked;
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "clients/garclient/kept.hpp"
+
 namespace gar::owner {
 
 result<device_mappings::share> device_mappings::get(const device_stream& device,
@@ -35,7 +37,7 @@ void device_mappings::share::release() {
     memory = std::move(entry_->memory);
     if (entry_->ops->unmap(entry_->device, entry_->page.mapping) != 0) {
       table_->kept_.fetch_add(1, std::memory_order_relaxed);
-      new std::shared_ptr<const void>(std::move(memory));  // on purpose without an owner
+      keep_for_ever(std::move(memory));
     }
     table_->entries_.remove_if([this](const entry& e) { return &e == entry_; });
   }
@@ -47,7 +49,7 @@ void device_mappings::share::leak() {
   std::lock_guard lock(table_->mutex_);
   // The share of nobody keeps it, and the table that holds it.
   ++entry_->shares;
-  new std::shared_ptr<device_mappings>(table_);
+  keep_for_ever(table_);
 }
 
 }  // namespace gar::owner

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "clients/garclient/kept.hpp"
 #include "lib/core/codec.hpp"
 
 namespace gar::owner {
@@ -107,7 +108,7 @@ std::unique_ptr<gar_stream> take_handle(gar_stream* s) {
 result<void> close_handle(std::unique_ptr<gar_stream> s) {
   result<void> closed = s->client->own->close_stream(s->own);
   // A device side that did not settle must not go either.
-  if (!closed) new std::shared_ptr<void>(std::move(s->device_side));
+  if (!closed) keep_for_ever(std::move(s->device_side));
   return closed;
 }
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "clients/garclient/kept.hpp"
 #include "proto/limits.hpp"
 
 namespace gar::owner {
@@ -32,7 +33,7 @@ result<std::shared_ptr<word_page>> word_page::of_gard(unique_fd fd, size_t bytes
 
 bool word_page::leak(const std::shared_ptr<word_page>& page) {
   if (page->leaked_.exchange(true)) return false;
-  new std::shared_ptr<word_page>(page);  // on purpose without an owner
+  keep_for_ever(page);
   return true;
 }
 

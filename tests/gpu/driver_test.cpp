@@ -156,10 +156,9 @@ TYPED_TEST(gpu_driver, names_a_library_that_is_missing) {
 }
 
 TYPED_TEST(gpu_driver, takes_the_library_that_the_program_has_loaded) {
-  void* loaded = dlopen(TypeParam::library, RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(dlopen(TypeParam::library, RTLD_NOW | RTLD_LOCAL), nullptr);
   const std::array<const char*, 2> libraries{"libgar_no_such_driver.so.1", TypeParam::library};
   EXPECT_TRUE(TypeParam::driver::open(libraries));
-  dlclose(loaded);
 }
 
 // The environment is read when the fake is loaded, and each test is a process of its own.

@@ -77,7 +77,7 @@ TYPED_TEST(event_fault, a_domain_that_dies_first_fails_what_is_left_and_is_not_u
   ASSERT_EQ(next.record(1), 0) << next.failure.call;
   EXPECT_EQ(next.finish(1), GAR_DONE);
   EXPECT_EQ(next.settle(), 0);
-  (void)o.lines.release();  // its memory stays, as the library keeps it
+  this->keep(std::move(o.lines));
 }
 
 TYPED_TEST(event_fault, a_reset_that_nobody_noticed_is_found_by_the_next_open) {
@@ -92,7 +92,7 @@ TYPED_TEST(event_fault, a_reset_that_nobody_noticed_is_found_by_the_next_open) {
   EXPECT_NE(next.stream->device_key(), o.stream->device_key());
   ASSERT_EQ(next.record(1), 0) << next.failure.call;
   EXPECT_EQ(next.settle(), 0);
-  (void)o.lines.release();
+  this->keep(std::move(o.lines));
 }
 
 // ---- Stores that do not arrive.

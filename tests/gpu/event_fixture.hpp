@@ -91,6 +91,11 @@ class event_fixture : public testing::Test {
   }
   opened open() { return open(handle_); }
 
+  // Keeps the memory of a page that could not be given back, as the library does.
+  static void keep(std::unique_ptr<shared_page> page) {
+    static auto* const kept = new std::vector<std::unique_ptr<shared_page>>;
+    kept->push_back(std::move(page));
+  }
   // Ends all work of the device, whatever it has still to do.
   void end_everything() { fake().fake_reset(0); }
   void submit(uint64_t duration_ns) { fake().fake_submit(handle_, duration_ns, nullptr, 0); }
