@@ -18,15 +18,16 @@
 // Where the driver takes no stores or they do not arrive (`stores()` says why) a record is its
 // event alone; nobody is woken, and waits have to poll.
 //
+// `block` is the vendor's own blocking wait where there is no timeout, since that knows none; else
+// a query every so often, with pauses that grow to 1 ms.
+//
 // Invariants: an event is used again only after its number, or a later one, was seen done. A
 // record that is refused has enqueued nothing.
-// `block` is the vendor's own blocking wait where there is no timeout, since that knows none; else a
-// query every so often, with pauses that grow to 1 ms.
 // Threads: any; `arm` and `settle` are never called at the same time as each other. Blocking:
 // block, poll, settle; query on a thread that is not impatient (patient_thread.hpp), where the
 // driver's own may; open, while the driver probes.
-// Ownership: the program's stream outlives this; this outlives no page mapped through it. The
-// domain's reference is held meanwhile.
+// Ownership: the program's stream outlives this; pages mapped through it may outlive it. Each holds
+// the domain, and through it the reference to the vendor's.
 // Errors: of open: NoDomain, ForeignStream, Backend, SystemCall. Of arm: GAR_REFUSED with
 // Capturing, NoDomain, ForeignStream or LimitRecords, or GAR_FAILED with the driver's status.
 // Does not: make a driver call once the process is exiting: then queries pend and settle fails.
