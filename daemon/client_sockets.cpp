@@ -93,8 +93,16 @@ void client_sockets::accept_one(unique_fd socket) {
   }
   take_ended();
   const peer who{identity->uid, identity->gid, identity->pid};
+  asio::posix::stream_descriptor watched(*io_);
+  boost::system::error_code refused;
+  watched.assign(socket.get(), refused);  // the kernel bounds what one user may watch
+  if (refused) {
+    return log(log_level::warning, fmt::format("uid {} pid {} was turned away: {}", who.uid,
+                                               who.pid, refused.message()));
+  }
   result<session_id> connected = to_.node->connect(who, clock_.now());
   if (!connected) {
+    watched.release();
     const error& why = connected.error();
     log(log_level::warning,
         fmt::format("uid {} pid {} was turned away: {}", who.uid, who.pid, why.headline()));
@@ -103,22 +111,28 @@ void client_sockets::accept_one(unique_fd socket) {
     return end_connection(socket.get());
   }
   const session_id id = *connected;
-  const int fd = socket.get();
   auto link =
       std::make_shared<session_link>(std::move(socket), to_.node->limits().unread_bytes_per_client,
                                      [this, id] { asio::post(*io_, [this, id] { blocked(id); }); });
-  clients_.emplace(id,
-                   client{who.uid, std::move(link), asio::posix::stream_descriptor(*io_, fd), {}});
-  result<unique_fd> process = peer_pidfd(fd);
-  if (process) {
-    client& c = clients_.at(id);
-    c.process.emplace(*io_, process->release());
-    c.process->async_wait(asio::posix::stream_descriptor::wait_read,
-                          [this, id](const boost::system::error_code& failed) {
-                            if (!failed) process_ended(id);
-                          });
-  }
+  const int fd = watched.native_handle();
+  clients_.emplace(id, client{who.uid, std::move(link), std::move(watched), {}});
+  watch_process(id, peer_pidfd(fd));
   read_from(id);
+}
+
+// Without it a death is seen by the socket's end, unless another process holds that too.
+void client_sockets::watch_process(session_id id, result<unique_fd> process) {
+  if (!process) return;
+  client& c = clients_.at(id);
+  c.process.emplace(*io_);
+  boost::system::error_code refused;
+  c.process->assign(process->get(), refused);
+  if (refused) return c.process.reset();
+  process->release();
+  c.process->async_wait(asio::posix::stream_descriptor::wait_read,
+                        [this, id](const boost::system::error_code& failed) {
+                          if (!failed) process_ended(id);
+                        });
 }
 
 void client_sockets::process_ended(session_id id) {

@@ -75,6 +75,7 @@ class client_sockets {
   void wait_to_accept();
   void accept_some();
   void accept_one(unique_fd socket);
+  void watch_process(session_id id, result<unique_fd> process);
   void turn_away_one(const error& why);
   void read_from(session_id id);
   void read_some(session_id id);
