@@ -285,10 +285,10 @@ TEST_F(with_gard, being_probed_keeps_the_owner_waiting) {
 
 // gard asks about a stream one thing at a time: an answer that got lost would be its last.
 TEST_F(with_gard, an_answer_that_the_socket_has_no_room_for_is_sent_later) {
-  std::atomic<bool> reads = false;
+  const auto reads = std::make_shared<std::atomic<bool>>(false);  // the gard outlives this scope
   gard_script s;
-  s.on_wait = [&](const proto::wait&) {
-    while (!reads) std::this_thread::sleep_for(1ms);
+  s.on_wait = [reads](const proto::wait&) {
+    while (!*reads) std::this_thread::sleep_for(1ms);
     return false;
   };
   start_and_open(s);
@@ -300,7 +300,7 @@ TEST_F(with_gard, an_answer_that_the_socket_has_no_room_for_is_sent_later) {
   std::this_thread::sleep_for(50ms);
   gard_->send(proto::probes{{{9, sequence, 1, 1}}});
   std::this_thread::sleep_for(50ms);
-  reads = true;
+  *reads = true;
   EXPECT_EQ(gard_->await<proto::statuses>(1).at(0).entries.at(0).probe_id, 9u);
 }
 
