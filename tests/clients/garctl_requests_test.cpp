@@ -160,7 +160,8 @@ TEST_F(garctl_requests, any_other_refusal_is_shown_with_number_text_and_remedy) 
 
 TEST_F(garctl_requests, no_refusal_reaches_the_terminal_as_more_than_text) {
   fake_gard control(control_, socket_type::stream, [](const std::string&) {
-    return R"({"ok":false,"error":{"code":9,"name":"\u001b[31m","text":"\u001b[2J","remedy":"\u0007"}})";
+    return R"({"ok":false,"error":{"code":9,"name":"\u001b[31m",)"
+           R"("text":"\u001b[2J","remedy":"\u0007"}})";
   });
   const outcome got = run(asking(verb::status));
   EXPECT_EQ(got.status, 1);

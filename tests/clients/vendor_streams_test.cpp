@@ -289,7 +289,7 @@ TYPED_TEST(vendor_streams, a_plan_that_needs_no_stores_runs_as_asked_where_there
 TYPED_TEST(vendor_streams, a_lost_store_costs_a_wait_its_backstop_at_most) {
   gar_stream* s = this->open(this->handle_);
   this->fake().fake_lose_stores(2);
-  this->submit(ms, 1);
+  this->submit(100 * ms, 1);
   uint64_t sequence = 0;
   ASSERT_EQ(gar_record(s, &sequence), 0);
   gar_report report{};
