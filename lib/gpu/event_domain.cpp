@@ -84,7 +84,6 @@ result<probed_store> event_domains::stores_in(const std::shared_ptr<event_domain
   if (tried.still_used) {
     kept_.push_back(tried.still_used);
     kept_.push_back(domain);
-    ++leaked_;
   }
   probed_.insert_or_assign(domain->id().device, std::pair{domain->id(), tried});
   return tried;
@@ -142,7 +141,6 @@ bool event_domains::unmap(page_mapping* mapping) {
   std::lock_guard hold(lock_);
   if (!owned->registration) return true;
   if (!give_back(*owned)) {
-    ++leaked_;
     kept_.push_back(std::shared_ptr<page_mapping>(std::move(owned)));
     return false;
   }
@@ -163,11 +161,6 @@ bool event_domains::give_back(page_mapping& mapping) const {
   if (mapping.registration.use_count() > 1) return true;
   const driver_place registered_in(driver_, mapping.registration->domain->id());
   return registered_in.entered() && driver_.unregister_page(mapping.registration->host);
-}
-
-size_t event_domains::leaked_count() const {
-  std::lock_guard hold(lock_);
-  return leaked_;
 }
 
 }  // namespace gar

@@ -95,8 +95,6 @@ class event_domains {
   // false: it stays as it is until the process ends, and so must its memory.
   bool unmap(page_mapping* mapping);
 
-  size_t leaked_count() const;
-
  private:
   driver_status register_page(page_mapping& mapping, void* host, size_t bytes);
   driver_status add_mapping(page_mapping& mapping, void* host, size_t bytes);
@@ -111,7 +109,6 @@ class event_domains {
   std::map<void*, std::vector<page_mapping*>> mapped_;            // by page
   std::map<int32_t, std::pair<domain_id, probed_store>> probed_;  // by device
   std::vector<std::shared_ptr<void>> kept_;                       // leaked on purpose
-  size_t leaked_ = 0;
 };
 
 }  // namespace gar
