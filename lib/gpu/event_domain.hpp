@@ -33,6 +33,7 @@
 #include "lib/core/error.hpp"
 #include "lib/gpu/store_probe.hpp"
 #include "lib/gpu/stream_driver.hpp"
+#include "lib/gpu/unproven_stores.hpp"
 
 namespace gar {
 
@@ -63,9 +64,6 @@ struct page_registration {
   std::shared_ptr<event_domain> domain;  // which has to unregister it
   void* host;
 };
-
-// How many streams have stores into a page that are not known to have landed.
-using unproven_count = std::shared_ptr<std::atomic<uint32_t>>;
 
 struct page_mapping {
   std::shared_ptr<event_domain> domain;
