@@ -51,23 +51,22 @@ EXPORT const char* fake_violation_at(size_t index) {
 
 EXPORT void fake_fail(const char* call, int32_t status, unsigned skip, unsigned times) {
   std::lock_guard hold(all().lock);
-  all().faults[call] = {status, skip, times};
+  all().told.fail(call, status, skip, times);
 }
 
 EXPORT void fake_slow(const char* call, uint64_t delay_ns) {
   std::lock_guard hold(all().lock);
-  all().delays_ns[call] = delay_ns;
+  all().told.slow(call, delay_ns);
 }
 
 EXPORT void fake_lose_stores(unsigned count) {
   std::lock_guard hold(all().lock);
-  all().stores_to_lose = count;
+  all().told.lose_stores(count);
 }
 
 EXPORT void fake_delay_stores(unsigned count, uint64_t delay_ns) {
   std::lock_guard hold(all().lock);
-  all().stores_to_delay = count;
-  all().store_delay_ns = delay_ns;
+  all().told.delay_stores(count, delay_ns);
 }
 
 EXPORT void fake_submit(void* stream, uint64_t duration_ns, uint64_t* truth, uint64_t value) {

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
-#include <sstream>
 #include <utility>
 
 namespace fake {
@@ -13,29 +11,8 @@ namespace {
 
 thread_local unsigned thread_mode = mode_global;
 
-// Where a device sees host memory: far from where the host does.
-constexpr uint64_t device_offset = uint64_t{1} << 60;
-constexpr uint64_t memory_base = uint64_t{1} << 61;
 constexpr uint64_t fill_bytes_per_us = 1000;  // about 1 GB/s: work that lasts, in small memory
 constexpr size_t log_max = 1 << 20;
-
-uint64_t environment_number(const char* name, uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text ? std::strtoull(text, nullptr, 10) : otherwise;
-}
-
-// "a=1,b=2"
-std::vector<std::pair<std::string, uint64_t>> environment_pairs(const char* name) {
-  std::vector<std::pair<std::string, uint64_t>> pairs;
-  const char* text = std::getenv(name);
-  std::istringstream all(text ? text : "");
-  for (std::string one; std::getline(all, one, ',');) {
-    const size_t at = one.find('=');
-    if (at == std::string::npos) continue;
-    pairs.emplace_back(one.substr(0, at), std::strtoull(one.c_str() + at + 1, nullptr, 10));
-  }
-  return pairs;
-}
 
 void store_release(uint64_t* target, uint64_t value) {
   std::atomic_ref<uint64_t>(*target).store(value, std::memory_order_release);
@@ -48,27 +25,6 @@ machine& machine::get() {
   return *made;
 }
 
-machine::machine() {
-  read_environment();
-}
-
-void machine::read_environment() {
-  constexpr unsigned always = UINT32_MAX;
-  devices_ = static_cast<int>(environment_number("FAKE_DEVICES", 2));
-  version_ = static_cast<int>(environment_number("FAKE_VERSION", 0));
-  init_status_ = static_cast<status>(environment_number("FAKE_INIT", 0));
-  for (const auto& [call, answer] : environment_pairs("FAKE_FAIL")) {
-    faults[call] = {static_cast<status>(answer), 0, always};
-  }
-  for (const auto& [call, delay_ns] : environment_pairs("FAKE_SLOW")) delays_ns[call] = delay_ns;
-  const char* stores = std::getenv("FAKE_STORES");
-  if (stores && std::strcmp(stores, "lost") == 0) stores_to_lose = always;
-  if (stores && std::strncmp(stores, "late=", 5) == 0) {
-    stores_to_delay = always;
-    store_delay_ns = std::strtoull(stores + 5, nullptr, 10);
-  }
-}
-
 // ---- Calls.
 
 status machine::begin(const char* call) {
@@ -76,16 +32,8 @@ status machine::begin(const char* call) {
   status answer = success;
   {
     std::lock_guard hold(lock);
-    if (auto slow = delays_ns.find(call); slow != delays_ns.end()) delay_ns = slow->second;
-    auto fault = faults.find(call);
-    if (fault != faults.end()) {
-      if (fault->second.skip > 0) {
-        --fault->second.skip;
-      } else if (fault->second.times > 0) {
-        answer = fault->second.answer;
-        if (fault->second.times != UINT32_MAX) --fault->second.times;
-      }
-    }
+    delay_ns = told.delay_ns(call);
+    answer = told.answer_to(call);
   }
   if (delay_ns > 0) std::this_thread::sleep_for(std::chrono::nanoseconds(delay_ns));
   return answer;
@@ -108,8 +56,8 @@ void machine::violation(const std::string& what) {
 }
 
 status machine::init() {
-  if (init_status_ != success) return init_status_;
-  if (devices_ == 0) return no_device;
+  if (told.init_status() != success) return told.init_status();
+  if (told.devices() == 0) return no_device;
   initialized_ = true;
   return success;
 }
@@ -131,14 +79,14 @@ context* machine::primary(int device) {
 }
 
 status machine::retain(int device, context** retained) {
-  if (device < 0 || device >= devices_) return invalid_device;
+  if (device < 0 || device >= told.devices()) return invalid_device;
   *retained = primary(device);
   ++primaries_[device].references;
   return success;
 }
 
 status machine::release(int device, bool last_destroys) {
-  if (device < 0 || device >= devices_) return invalid_device;
+  if (device < 0 || device >= told.devices()) return invalid_device;
   primary_context& p = primaries_[device];
   if (p.references == 0) {
     violation("a primary context was released more often than retained");
@@ -158,14 +106,7 @@ status machine::destroy(context* c) {
   for (auto& s : streams_) {
     if (s->in == c) s->queue.clear();
   }
-  for (auto at = registrations_.begin(); at != registrations_.end();) {
-    if (at->second->in != c) {
-      ++at;
-      continue;
-    }
-    at->second->alive = false;
-    at = registrations_.erase(at);
-  }
+  memory_.remove_all(c);
   changed.notify_all();
   return success;
 }
@@ -396,100 +337,64 @@ status machine::synchronize_event(event* e, held_lock& held) {
 status machine::register_memory(context* in, void* host, size_t bytes, bool portable) {
   if (status no = unsafe(); no != success) return no;
   if (status bad = usable(in); bad != success) return bad;
-  auto* at = static_cast<char*>(host);
-  for (auto [first, last] = registrations_.equal_range(at); first != last; ++first) {
-    if (first->second->in == in || first->second->portable || portable) return already_registered;
-  }
-  registrations_.emplace(at, std::make_shared<registration>(registration{in, at, bytes, portable}));
-  return success;
+  return memory_.add(in, host, bytes, portable);
 }
 
 status machine::unregister_memory(context* in, void* host) {
   if (status no = unsafe(); no != success) return no;
   if (status bad = usable(in); bad != success) return bad;
-  for (auto [first, last] = registrations_.equal_range(static_cast<char*>(host)); first != last;
-       ++first) {
-    if (first->second->in != in) continue;
-    if (first->second->pending_stores > 0) {
-      violation("memory was unregistered while stores into it were pending");
-    }
-    first->second->alive = false;
-    registrations_.erase(first);
-    return success;
+  const std::shared_ptr<registration> removed = memory_.remove(in, host);
+  if (!removed) return not_registered;
+  if (removed->pending_stores > 0) {
+    violation("memory was unregistered while stores into it were pending");
   }
-  return not_registered;
-}
-
-std::shared_ptr<registration> machine::registered_at(const context* in, const void* host) {
-  const auto* at = static_cast<const char*>(host);
-  for (const auto& [start, one] : registrations_) {
-    const bool here = at >= one->host && at < one->host + one->bytes;
-    if (here && (one->in == in || one->portable)) return one;
-  }
-  return nullptr;
+  return success;
 }
 
 status machine::device_address(context* in, void* host, uint64_t* address) {
   if (status bad = usable(in); bad != success) return bad;
-  if (!registered_at(in, host)) return invalid_value;
-  *address = reinterpret_cast<uintptr_t>(host) + device_offset;
+  if (!memory_.at(in, host)) return invalid_value;
+  *address = memory::seen_by_device(host);
   return success;
 }
 
 status machine::store(stream* s, uint64_t address, uint64_t value, const char* call) {
   if (status bad = usable(s->in); bad != success) return bad;
   if (address % sizeof(uint64_t) != 0) return invalid_value;
-  if (address < device_offset || address >= memory_base) {
+  uint64_t* const target = memory::host_word(address);
+  if (!target) {
     violation("a store to an address that the device does not know");
     return invalid_value;
   }
-  auto* target = reinterpret_cast<uint64_t*>(address - device_offset);
   operation o;
   o.kind = operation::what::store;
-  o.into = registered_at(s->in, target);
+  o.into = memory_.at(s->in, target);
   if (!o.into) {
     violation("a store into memory that is not registered");
     return invalid_value;
   }
   o.target = target;
   o.value = value;
-  if (stores_to_lose > 0) {
-    o.lost = true;
-    if (stores_to_lose != UINT32_MAX) --stores_to_lose;
-  } else if (stores_to_delay > 0) {
-    o.duration_ns = store_delay_ns;
-    if (stores_to_delay != UINT32_MAX) --stores_to_delay;
-  }
+  const store_fate fate = told.fate_of_store();
+  o.lost = fate.lost;
+  o.duration_ns = fate.delay_ns;
   return enqueue(s, std::move(o), call);
 }
 
 // ---- Device memory.
 
-uint64_t machine::allocate(size_t bytes) {
-  const uint64_t last =
-      memory_.empty() ? memory_base : memory_.rbegin()->first + memory_.rbegin()->second->size();
-  const uint64_t at = (last + 4095) / 4096 * 4096;
-  memory_.emplace(at, std::make_unique<std::vector<char>>(bytes));
-  return at;
-}
-
-status machine::deallocate(uint64_t address) {
-  return memory_.erase(address) == 1 ? success : invalid_value;
-}
-
 status machine::fill(stream* s, uint64_t address, uint32_t value, size_t count, const char* call) {
   operation o;
   o.duration_ns = count * sizeof(uint32_t) * 1000 / fill_bytes_per_us;
   o.value = value;
-  if (address >= memory_base) {
-    if (!memory_.contains(address)) return invalid_value;
-  } else {
-    auto* target = reinterpret_cast<uint64_t*>(address - device_offset);
-    o.into = registered_at(s->in, target);
+  o.target = memory::host_word(address);
+  if (o.target) {
+    o.into = memory_.at(s->in, o.target);
     if (!o.into || count != 2) return invalid_value;
     o.kind = operation::what::store;
-    o.target = target;
     o.value = uint64_t{value} << 32 | value;
+  } else if (!memory_.allocated(address)) {
+    return invalid_value;
   }
   return enqueue(s, std::move(o), call);
 }
@@ -498,12 +403,10 @@ status machine::work(stream* s, uint64_t duration_ns, uint64_t address, uint64_t
                      const char* call) {
   operation o;
   o.duration_ns = duration_ns;
-  if (address > device_offset && address < memory_base) {
-    o.target = reinterpret_cast<uint64_t*>(address - device_offset);
-    o.value = value;
-    o.into = registered_at(s->in, o.target);
-  }
-  if (!o.into && !memory_.contains(address)) o.fault = illegal_address;
+  o.value = value;
+  o.target = memory::host_word(address);
+  if (o.target) o.into = memory_.at(s->in, o.target);
+  if (!o.into && !memory_.allocated(address)) o.fault = illegal_address;
   return enqueue(s, std::move(o), call);
 }
 

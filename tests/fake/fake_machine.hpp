@@ -6,7 +6,7 @@
 //   captures: per stream; a thread's mode says which calls it must not make meanwhile
 //
 // Invariants: objects are never freed, so that a handle used after its end is told from a live one
-// and is logged as a violation. Every status is a vendor's number; both vendors have the same.
+// and is logged as a violation. Every status is a vendor's number.
 // Threads: any; one lock for everything. Blocking: synchronize_*, and calls made slow.
 // Does not: let the legacy stream wait for blocking streams, nor the other way round.
 #pragma once
@@ -25,30 +25,11 @@
 #include <vector>
 
 #include "tests/fake/fake_controls.hpp"
+#include "tests/fake/fake_memory.hpp"
+#include "tests/fake/fake_settings.hpp"
+#include "tests/fake/fake_status.hpp"
 
 namespace fake {
-
-using status = int32_t;
-inline constexpr status success = 0;
-inline constexpr status invalid_value = 1;
-inline constexpr status out_of_memory = 2;
-inline constexpr status not_initialized = 3;
-inline constexpr status no_device = 100;
-inline constexpr status invalid_device = 101;
-inline constexpr status invalid_image = 200;
-inline constexpr status invalid_context = 201;
-inline constexpr status invalid_handle = 400;
-inline constexpr status not_found = 500;
-inline constexpr status not_ready = 600;
-inline constexpr status illegal_address = 700;
-inline constexpr status context_is_destroyed = 709;
-inline constexpr status already_registered = 712;
-inline constexpr status not_registered = 713;
-inline constexpr status capture_unsupported = 900;
-inline constexpr status capture_invalidated = 901;
-inline constexpr status capture_unmatched = 903;
-inline constexpr status capture_implicit = 906;
-inline constexpr status captured_event = 907;
 
 inline constexpr unsigned mode_global = 0;
 inline constexpr unsigned mode_thread_local = 1;
@@ -70,15 +51,6 @@ struct loaded_module {
 struct kernel {
   context* in;
   std::string name;
-};
-
-struct registration {
-  context* in;
-  char* host;
-  size_t bytes;
-  bool portable;
-  bool alive = true;
-  size_t pending_stores = 0;
 };
 
 struct event {
@@ -117,7 +89,6 @@ struct stream {
   bool has_thread = false;
 };
 
-// Which call this is, as the log and the faults know it. Made at the entry of each exported call.
 class machine {
  public:
   // Never destroyed: its threads run until the process ends.
@@ -135,8 +106,8 @@ class machine {
   // ---- Start. `held` is the lock.
   status init();
   bool initialized() const { return initialized_; }
-  int devices() const { return devices_; }
-  int version(int otherwise) const { return version_ ? version_ : otherwise; }
+  int devices() const { return told.devices(); }
+  int version(int otherwise) const { return told.version(otherwise); }
 
   // ---- Contexts. With the lock held, as all below.
   status retain(int device, context** primary);
@@ -173,8 +144,8 @@ class machine {
   status store(stream* s, uint64_t address, uint64_t value, const char* call);
 
   // ---- Device memory.
-  uint64_t allocate(size_t bytes);
-  status deallocate(uint64_t address);
+  uint64_t allocate(size_t bytes) { return memory_.allocate(bytes); }
+  status deallocate(uint64_t address) { return memory_.deallocate(address); }
   status fill(stream* s, uint64_t address, uint32_t value, size_t count, const char* call);
   // Work that ends by a store to a device address; a device fault where nothing is there.
   status work(stream* s, uint64_t duration_ns, uint64_t address, uint64_t value, const char* call);
@@ -187,21 +158,12 @@ class machine {
   status unsafe();
   unsigned exchange_mode(unsigned mode);
 
-  // ---- What controls ask.
+  // ---- What controls ask, and set.
+  settings told;
   std::vector<fake_call> log;
   std::vector<std::string> violations;
-  struct injected {
-    status answer;
-    unsigned skip;
-    unsigned times;
-  };
-  std::map<std::string, injected> faults;
-  std::map<std::string, uint64_t> delays_ns;
-  unsigned stores_to_lose = 0;
-  unsigned stores_to_delay = 0;
-  uint64_t store_delay_ns = 0;
   unsigned references(int device) { return primaries_[device].references; }
-  size_t registrations() const { return registrations_.size(); }
+  size_t registrations() const { return memory_.registrations(); }
   size_t live_events() const { return live_events_; }
   size_t live_streams() const { return live_streams_; }
 
@@ -212,19 +174,15 @@ class machine {
   };
   using held_lock = std::unique_lock<std::mutex>;
 
-  machine();
-  void read_environment();
+  machine() = default;
   void run(stream* s);
   void execute(stream* s, operation& o, held_lock& held);
   bool idle(const stream* s) const { return s->queue.empty() && !s->running; }
   bool legacy_blocked(const stream* s) const;
   void invalidate(stream* s);
-  std::shared_ptr<registration> registered_at(const context* in, const void* host);
 
   bool initialized_ = false;
-  int devices_ = 2;
-  int version_ = 0;
-  status init_status_ = success;
+  memory memory_;
   std::map<int, primary_context> primaries_;
   std::map<const context*, stream*> legacy_;
   std::map<std::pair<std::thread::id, const context*>, stream*> per_thread_;
@@ -232,8 +190,6 @@ class machine {
   std::vector<std::unique_ptr<stream>> streams_;
   std::vector<std::unique_ptr<event>> events_;
   std::set<const stream*> known_streams_;
-  std::multimap<char*, std::shared_ptr<registration>> registrations_;
-  std::map<uint64_t, std::unique_ptr<std::vector<char>>> memory_;
   std::map<std::thread::id, uint64_t> thread_numbers_;
   std::set<stream*> capturing_;
   size_t live_events_ = 0;
