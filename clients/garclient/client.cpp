@@ -80,6 +80,11 @@ gar_counters client::counters() const {
   return c;
 }
 
+size_t client::take(std::span<gar_completion> into) {
+  completions_.begin_taking();
+  return completions_.take(into);
+}
+
 void client::abandon() {
   const int socket = socket_number_.exchange(-1);
   if (socket >= 0) ::close(socket);
@@ -93,7 +98,7 @@ void client::close() {
   }
   for (const auto& [id, s] : left) (void)close_stream(s);
   if (service_.running()) {
-    service_.run_there([this] { end_all_async(); });
+    end_async_of(nullptr, errc::Cancelled);
     service_.stop();
   }
   if (const std::shared_ptr<link> at = live_link()) {

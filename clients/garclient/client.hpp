@@ -3,8 +3,8 @@
 //   connect -> with a gard (a live link) <-> in-process (no link, or a lost one) -> closed
 //
 // Streams, plans, estimates, counters and the queue of asynchronous completions belong to it; the
-// waits themselves are in client_wait.cpp (on the waiting thread) and client_async.cpp (on the
-// service thread).
+// waits themselves are in client_wait.cpp (on the waiting thread) and client_async.cpp (stepped by
+// whoever has news of them).
 //
 // Invariants: the loss of a gard ends no wait: each goes on in-process on the page its number was
 // stored in. A stream is known to at most one live link. Driver calls are made on the caller's
@@ -21,6 +21,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -76,7 +77,8 @@ class client {
   wait_end wait(const wait_order& order);
   result<uint64_t> wait_async(const wait_order& order, void* user_data);
   result<void> cancel(uint64_t ticket);
-  completion_queue& completions() { return completions_; }
+  size_t take(std::span<gar_completion> into);
+  result<int> readable_fd() { return completions_.fd(); }
 
   // Ends everything; the client is not used afterwards.
   void close();
@@ -133,31 +135,35 @@ class client {
   std::shared_ptr<link> delegate_to(const wait_order& order, const plan& how,
                                     const binding& where) const;
   bool gard_would_run(const wait_order& order, const plan& how) const;
-  proto::wait wait_message(const wait_order& order, const plan_cache::choice& c,
-                           const binding& where) const;
-  void take_over(wait_end& end, const owner_wait& w, bool registered) const;
   duration sleep_for(const wait_order& order, const plan& how);
-  // Counts, feeds the estimates and tells gard.
+  // Counts, feeds the estimates and tells gard; lets go of what the wait was the last to need. What
+  // there is no memory for is left out.
+  void settle_accounts(const wait_order& order, const plan& how, const wait_end& end) noexcept;
   void account(const wait_order& order, const plan& how, const wait_end& end);
+  void count_refused(const wait_order& order);
   void add_outcome(const wait_order& order, const wait_end& end, uint8_t what);
   uint64_t estimate_key(const wait_order& order);  // estimates_lock_ held
 
   wait_end run_inline(const wait_order& order, const plan& how, const binding& where);
-  bool run_delegated(const wait_order& order, const plan_cache::choice& c,
-                     const std::shared_ptr<const binding>& where, link& via, wait_end& end,
-                     std::optional<owner_wait::reason>& left);
+  // Nothing: the wait goes on without gard, or `left` says how.
+  std::optional<wait_end> run_delegated(const wait_order& order, const plan_cache::choice& c,
+                                        const std::shared_ptr<const binding>& where,
+                                        owner_wait::reason& left);
 
-  // ---- Asynchronous waits, all on the service thread (client_async.cpp).
+  // ---- Asynchronous waits (client_async.cpp).
+  void step_async(async_wait& w);
+  void step_on(async_wait& w);
+  std::optional<instant> advance_async(async_wait& w);
+  void run_here(async_wait& w);
+  void finish_async(async_wait& w, const wait_end& end) noexcept;
+  void end_found(const async_waits::found& one);
+  // Ends those of the stream (null: all) and waits until they have ended.
+  void end_async_of(const stream* s, errc why);
+  // The service thread.
+  bool step_due();
   reactor::task<> run_async(async_wait& w);
-  reactor::task<wait_end> wait_as_task(async_wait& w);
   reactor::task<result<wait_report>> run_as_task(async_wait& w, plan how,
                                                  std::shared_ptr<const binding> where);
-  reactor::task<std::optional<owner_wait::reason>> delegate_as_task(
-      async_wait& w, plan_cache::choice c, std::shared_ptr<const binding> where,
-      std::shared_ptr<link> via, wait_end& end);
-  void end_async_of(const stream& s);
-  bool has_async_of(const stream& s) const;
-  void end_all_async();
 
   const int pid_;
   const std::unique_ptr<attachment> attachment_;  // null: never connects
@@ -184,10 +190,11 @@ class client {
   std::shared_ptr<device_mappings> mappings_ = std::make_shared<device_mappings>();
 
   completion_queue completions_;
+  async_waits async_;
+  const step_function step_ = [this](async_wait& w) { step_async(w); };
 
   // The service thread's own.
   std::optional<joining> joining_;
-  std::map<uint64_t, std::unique_ptr<async_wait>> async_;
 
   service_thread service_;  // last: it uses all of the above
 };

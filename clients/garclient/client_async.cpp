@@ -1,4 +1,9 @@
-// Asynchronous waits: each a task of the service thread, ending as one completion.
+// Asynchronous waits, each ending as one completion.
+//
+// One that gard runs is stepped by whoever has news of it; one that is run here is a task of the
+// service thread.
+#include <array>
+#include <exception>
 #include <utility>
 
 #include "clients/garclient/client.hpp"
@@ -9,6 +14,14 @@ namespace {
 
 constexpr int picks_max = 4;
 
+// What a wait ends with that threw.
+wait_end thrown(const std::exception& e) {
+  wait_end end;
+  end.ended = wait_end::by::given_up;
+  end.failure = error(errc::SystemCall, {"an internal call", e.what()});
+  return end;
+}
+
 }  // namespace
 
 result<uint64_t> client::wait_async(const wait_order& order, void* user_data) {
@@ -17,99 +30,161 @@ result<uint64_t> client::wait_async(const wait_order& order, void* user_data) {
   if (!started) return started.error();
   const result<uint64_t> ticket = completions_.reserve();
   if (!ticket) return ticket.error();
-  const auto w = std::make_shared<async_wait>();
-  w->order = order;
-  w->ticket = *ticket;
-  w->user_data = user_data;
-  w->host = &service_.host();
-  service_.post([this, w] {
-    auto owned = std::make_unique<async_wait>(std::move(*w));
-    async_wait& here = *owned;
-    async_.emplace(here.ticket, std::move(owned));
-    here.root = service_.host().spawn(run_async(here));
-  });
+  async_wait* w = nullptr;
+  try {
+    w = &async_.add(order, *ticket, user_data);
+  } catch (...) {
+    completions_.give_back();
+    throw;
+  }
+  step_on(*w);
   return *ticket;
 }
 
-result<void> client::cancel(uint64_t ticket) {
-  if (!completions_.was_given(ticket)) {
-    return error(errc::InvalidArgument, {"ticket", std::to_string(ticket) + " was never given"});
+void client::step_async(async_wait& w) {
+  if (async_.begin_step(w)) step_on(w);
+}
+
+// The step of `w` is the caller's.
+void client::step_on(async_wait& w) {
+  for (;;) {
+    std::optional<instant> until;
+    try {
+      until = advance_async(w);
+    } catch (const std::exception& e) {
+      finish_async(w, thrown(e));
+    }
+    if (!until) return;  // it has ended, or is a task now
+    const instant due = *until;
+    if (async_.rest(w, due)) {
+      service_.need_by(due);
+      return;
+    }
   }
-  service_.post([this, ticket] {
-    const auto at = async_.find(ticket);
-    if (at != async_.end()) service_.host().cancel(*at->second->root);
+}
+
+// When it is to be stepped next; nothing where it is no longer stepped.
+std::optional<instant> client::advance_async(async_wait& w) {
+  if (const errc why = async_.cancelled(w); why != errc{} && w.at_gard) {
+    w.at_gard->cancel(why);
+    finish_async(w, w.at_gard->take_end());
+    return std::nullopt;
+  }
+  for (;;) {
+    gard_wait::state s{};
+    if (w.at_gard) {
+      s = w.at_gard->go();
+    } else {
+      if (w.picks == 0) w.choice = choose(w.order);
+      const std::shared_ptr<const binding> where = w.order.of->binding_of(w.order.sequence);
+      if (w.picks == picks_max || !delegate_to(w.order, w.choice.how, *where)) {
+        run_here(w);
+        return std::nullopt;
+      }
+      ++w.picks;
+      w.at_gard.emplace(w.order, w.choice, where, &w);
+      s = w.at_gard->begin();
+    }
+    if (s.what == gard_wait::now::sleeps) return s.until;
+    if (s.what == gard_wait::now::ended) {
+      finish_async(w, w.at_gard->take_end());
+      return std::nullopt;
+    }
+    const owner_wait::reason left = w.at_gard->leaving();
+    w.at_gard.reset();
+    if (left == owner_wait::reason::stale) {
+      w.choice = choose(w.order);
+      continue;
+    }
+    if (left == owner_wait::reason::limit) count_refused(w.order);
+    w.picks = picks_max;
+  }
+}
+
+void client::run_here(async_wait& w) {
+  async_.become_task(w);
+  w.host = &service_.host();
+  // Where this throws nobody else has it yet, and the caller ends it.
+  service_.post([this, &w] {
+    try {
+      w.root = service_.host().spawn(run_async(w));
+    } catch (const std::exception& e) {
+      finish_async(w, thrown(e));
+    }
   });
-  return {};
 }
 
-void client::end_async_of(const stream& s) {
-  for (auto& [ticket, w] : async_) {
-    if (w->order.of.get() != &s) continue;
-    w->why_cancelled = errc::Closed;
-    service_.host().cancel(*w->root);
-  }
-}
-
-bool client::has_async_of(const stream& s) const {
-  for (const auto& [ticket, w] : async_) {
-    if (w->order.of.get() == &s) return true;
-  }
-  return false;
-}
-
-void client::end_all_async() {
-  for (auto& [ticket, w] : async_) service_.host().cancel(*w->root);
-}
-
-reactor::task<> client::run_async(async_wait& w) {
-  const wait_end end = co_await wait_as_task(w);
+void client::finish_async(async_wait& w, const wait_end& end) noexcept {
+  settle_accounts(w.order, w.choice.how, end);
   gar_completion ended{};
   ended.ticket = w.ticket;
   ended.user_data = w.user_data;
   ended.error = end.failure ? end.failure->number() : 0;
   ended.report = to_report(end);
   completions_.put(ended);
-  async_.erase(w.ticket);  // `w` is gone
+  async_.remove(w);  // `w` may be another's from here on
 }
 
-reactor::task<wait_end> client::wait_as_task(async_wait& w) {
-  wait_end end;
-  plan_cache::choice c = choose(w.order);
-  for (int picks = 0;; ++picks) {
-    const std::shared_ptr<const binding> where = w.order.of->binding_of(w.order.sequence);
-    const std::shared_ptr<link> via = delegate_to(w.order, c.how, *where);
-    std::optional<owner_wait::reason> left;
-    if (via && picks < picks_max) {
-      left = co_await delegate_as_task(w, c, where, via, end);
-      if (!left) break;
-      if (*left == owner_wait::reason::stale) {
-        c = choose(w.order);
-        continue;
-      }
-      if (*left == owner_wait::reason::limit) {
-        ++tally_.limit_refused;
-        add_outcome(w.order, end, proto::outcome_refused);
-      }
-    }
-    end = wait_end();
-    end.ended = gard_would_run(w.order, c.how) ? wait_end::by::no_gard : wait_end::by::owner;
-    const result<wait_report> report = co_await run_as_task(w, c.how, where);
-    if (report) {
-      end.report = *report;
-    } else {
-      end.failure = report.error();
-      end.report.wait = steady_clock().now() - w.order.start;
-    }
-    break;
+result<void> client::cancel(uint64_t ticket) {
+  if (!completions_.was_given(ticket)) {
+    return error(errc::InvalidArgument, {"ticket", std::to_string(ticket) + " was never given"});
   }
+  end_found(async_.cancel(ticket, errc::Cancelled));
+  return {};
+}
+
+void client::end_found(const async_waits::found& one) {
+  if (!one.wait) return;
+  if (!one.is_task) {
+    step_async(*one.wait);
+    return;
+  }
+  service_.post([this, ticket = one.ticket] {
+    async_wait* const w = async_.find_task(ticket);
+    if (w && w->root) service_.host().cancel(*w->root);
+  });
+}
+
+void client::end_async_of(const stream* s, errc why) {
+  for (;;) {
+    const async_waits::found one = async_.cancel_next_of(s, why);
+    if (!one.wait) break;
+    end_found(one);
+  }
+  async_.await_none_of(s);
+}
+
+bool client::step_due() {
+  std::array<async_wait*, 64> due;
+  const size_t count = async_.take_due(steady_clock().now(), due);
+  for (size_t i = 0; i < count; ++i) step_async(*due[i]);
+  return count > 0;
+}
+
+reactor::task<> client::run_async(async_wait& w) {
+  const std::shared_ptr<const binding> where = w.order.of->binding_of(w.order.sequence);
+  wait_end end;
+  end.ended = gard_would_run(w.order, w.choice.how) ? wait_end::by::no_gard : wait_end::by::owner;
+  if (async_.cancelled(w) != errc{}) {
+    end.failure = error(errc::Cancelled);
+  } else {
+    try {
+      const result<wait_report> report = co_await run_as_task(w, w.choice.how, where);
+      if (report) {
+        end.report = *report;
+      } else {
+        end.failure = report.error();
+      }
+    } catch (const std::exception& e) {
+      end = thrown(e);
+    }
+  }
+  if (end.failure) end.report.wait = steady_clock().now() - w.order.start;
   if (end.failure && end.failure->code() == errc::Cancelled) {
     end.ended = wait_end::by::given_up;
-    end.failure = w.why_cancelled == errc::Closed ? error(errc::Closed, {"the stream"})
-                                                  : error(errc::Cancelled);
+    if (async_.cancelled(w) == errc::Closed) end.failure = error(errc::Closed, {"the stream"});
   }
-  account(w.order, c.how, end);
-  let_go_settled(w.order.of);
-  co_return end;
+  finish_async(w, end);
 }
 
 reactor::task<result<wait_report>> client::run_as_task(async_wait& w, plan how,
@@ -122,56 +197,6 @@ reactor::task<result<wait_report>> client::run_as_task(async_wait& w, plan how,
                              w.order.deadline};
   result<wait_report> report = co_await run_wait(host, request, port, clock, timer);
   co_return report;
-}
-
-// Nothing: the wait has ended, and `end` says how.
-reactor::task<std::optional<owner_wait::reason>> client::delegate_as_task(
-    async_wait& w, plan_cache::choice c, std::shared_ptr<const binding> where,
-    std::shared_ptr<link> via, wait_end& end) {
-  reactor& host = service_.host();
-  const wait_order& order = w.order;
-  const result<bool> first = order.of->query(order.sequence);
-  if (!first || *first) {
-    end.ended = wait_end::by::owner;
-    end.report.wait = steady_clock().now() - order.start;
-    end.report.sample = sample::exact(end.report.wait);
-    if (!first) end.failure = first.error();
-    co_return std::nullopt;
-  }
-  owner_wait machine({c.how, order.start, order.deadline}, host.now());
-  mailbox box;
-  box.host = &host;
-  box.task = w.root;
-  if (reached(proto::load_word(where->word()), order.sequence)) {
-    machine.word_seen();
-  } else if (!via->register_wait(box, wait_message(order, c, *where), order.point)) {
-    co_return owner_wait::reason::lost;
-  }
-  owner_wait::step step{};
-  for (;;) {
-    via->collect(box, machine, order.of->is_confirmed(order.sequence));
-    step = machine.next(host.now());
-    if (step.what == owner_wait::todo::sleep) {
-      const reactor::woke why = co_await host.wait_event(step.until);
-      if (why == reactor::woke::cancelled) {
-        via->forget(box, true);
-        end.failure = error(errc::Cancelled);
-        co_return std::nullopt;
-      }
-    } else if (step.what == owner_wait::todo::ask) {
-      const result<bool> done = order.of->query(order.sequence);
-      machine.answered(done, host.now());
-    } else {
-      break;
-    }
-  }
-  const bool ended = step.what == owner_wait::todo::end;
-  via->forget(box, ended && machine.ending().cancel_at_gard);
-  if (!ended) co_return machine.leaving();
-  take_over(end, machine, box.cookie != 0);
-  end.report.wait = steady_clock().now() - order.start;
-  if (end.ended == wait_end::by::backstop) via->found_silent();
-  co_return std::nullopt;
 }
 
 }  // namespace gar::owner

@@ -1,5 +1,7 @@
 // The client's link: getting it, serving it, losing it.
+#include <algorithm>
 #include <chrono>
+#include <new>
 #include <utility>
 
 #include "clients/garclient/client.hpp"
@@ -51,6 +53,7 @@ void client::take_link(handshake::joined joined) {
     joined.with->lose();
     return;
   }
+  joined.with->need_service_by([this](instant due) { service_.need_by(due); });
   if (attachment_) attachment_->succeeded();
   socket_number_.store(joined.with->fd());
   {
@@ -67,7 +70,8 @@ void client::take_link(handshake::joined joined) {
 
 bool client::serve() {
   const bool joined = serve_joining();
-  return serve_link() || joined;
+  const bool served = serve_link();
+  return step_due() || served || joined;
 }
 
 bool client::serve_joining() {
@@ -97,19 +101,24 @@ bool client::serve_link() {
   at->send_due(now);
   if (!service_.take_ready(at->fd())) return false;
   const auto publish_one = [this](const proto::plan_scope& p) { return publish({p}); };
-  const result<std::vector<proto::probe_entry>> probes = at->receive(publish_one);
-  if (probes) {
-    answer_probes(*at, *probes);
-  } else {
-    lose_link(at);
+  try {
+    const result<std::vector<proto::probe_entry>> probes = at->receive(publish_one, step_);
+    if (probes) {
+      answer_probes(*at, *probes);
+      return true;
+    }
+  } catch (const std::bad_alloc&) {
+    // What was being taken is lost, and with it what gard and this side agree on.
   }
+  lose_link(at);
   return true;
 }
 
 instant client::due() const {
   const std::shared_ptr<link> at = live_link();
   const instant sends = at ? at->sends_due() : instant::never();
-  return std::min(sends, joining_ ? joining_->deadline : instant::never());
+  const instant joins = joining_ ? joining_->deadline : instant::never();
+  return std::min({sends, joins, async_.earliest()});
 }
 
 std::vector<int> client::watched() const {
@@ -166,6 +175,7 @@ void client::lose_link(const std::shared_ptr<link>& lost) {
   }
   socket_number_.store(-1);
   lost->lose();
+  async_.make_due();
 }
 
 }  // namespace gar::owner

@@ -204,11 +204,8 @@ result<void> client::close_stream(const std::shared_ptr<stream>& s) {
       for (const auto& b : s->bindings()) {
         if (b->via) b->via->unknow(b->stream_id, b->stream_generation);
       }
-      end_async_of(*s);
     });
-    for (bool left = true; left;) {
-      service_.run_there([this, &s, &left] { left = has_async_of(*s); });
-    }
+    end_async_of(s.get(), errc::Closed);
   }
   const result<void> settled = s->settle();
   const uint64_t last = s->last();

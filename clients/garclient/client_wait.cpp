@@ -1,5 +1,6 @@
 // One wait on the thread that waits: inline, or delegated to gard and finished here.
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "clients/garclient/client.hpp"
@@ -25,30 +26,39 @@ plan without_stores(const stream& s, const plan& asked) {
 
 wait_end client::wait(const wait_order& order) {
   want_link_for(order.of);
-  wait_end end;
+  std::optional<wait_end> end;
   plan_cache::choice c = choose(order);
-  std::optional<owner_wait::reason> left;
   for (int picks = 0;; ++picks) {
     const std::shared_ptr<const binding> where = order.of->binding_of(order.sequence);
-    const std::shared_ptr<link> via = delegate_to(order, c.how, *where);
-    if (via && picks < picks_max) {
-      left.reset();
-      if (run_delegated(order, c, where, *via, end, left)) break;
+    if (picks < picks_max && delegate_to(order, c.how, *where)) {
+      owner_wait::reason left{};
+      end = run_delegated(order, c, where, left);
+      if (end) break;
       if (left == owner_wait::reason::stale) {
         c = choose(order);
         continue;
       }
-      if (left == owner_wait::reason::limit) {
-        ++tally_.limit_refused;
-        add_outcome(order, end, proto::outcome_refused);
-      }
+      if (left == owner_wait::reason::limit) count_refused(order);
     }
     end = run_inline(order, c.how, *where);
     break;
   }
-  account(order, c.how, end);
-  let_go_settled(order.of);
-  return end;
+  settle_accounts(order, c.how, *end);
+  return *std::move(end);
+}
+
+std::optional<wait_end> client::run_delegated(const wait_order& order, const plan_cache::choice& c,
+                                              const std::shared_ptr<const binding>& where,
+                                              owner_wait::reason& left) {
+  gard_wait w(order, c, where, nullptr);
+  gard_wait::state s = w.begin();
+  while (s.what == gard_wait::now::sleeps) {
+    futex_wait(w.box().signal, s.seen, s.until);
+    s = w.go();
+  }
+  if (s.what == gard_wait::now::ended) return w.take_end();
+  left = w.leaving();
+  return std::nullopt;
 }
 
 plan_cache::choice client::choose(const wait_order& order) const {
@@ -98,86 +108,6 @@ wait_end client::run_inline(const wait_order& order, const plan& how, const bind
   return end;
 }
 
-proto::wait client::wait_message(const wait_order& order, const plan_cache::choice& c,
-                                 const binding& where) const {
-  const instant now = steady_clock().now();
-  proto::wait m;
-  m.target = order.sequence;
-  m.age_ns = (now - order.start).ns;
-  if (order.deadline != instant::never()) {
-    // 0 on the wire means none; a deadline that is no later than the start is still one.
-    m.timeout_ns = std::max<uint64_t>((order.deadline - order.start).ns, 1);
-  }
-  m.plan_generation = c.generation;
-  m.stream = where.stream_id;
-  m.stream_generation = where.stream_generation;
-  m.rows = order.rows;
-  return m;
-}
-
-// true: the wait has ended. false: it goes on without gard, or `left` says how.
-bool client::run_delegated(const wait_order& order, const plan_cache::choice& c,
-                           const std::shared_ptr<const binding>& where, link& via, wait_end& end,
-                           std::optional<owner_wait::reason>& left) {
-  steady_clock clock;
-  const result<bool> first = order.of->query(order.sequence);
-  if (!first || *first) {
-    end.ended = wait_end::by::owner;
-    end.report.kind = wait_kind::immediate;
-    end.report.wait = clock.now() - order.start;
-    end.report.sample = sample::exact(end.report.wait);
-    if (!first) end.failure = first.error();
-    return true;
-  }
-  owner_wait w({c.how, order.start, order.deadline}, clock.now());
-  mailbox box;
-  if (reached(proto::load_word(where->word()), order.sequence)) {
-    w.word_seen();
-  } else if (!via.register_wait(box, wait_message(order, c, *where), order.point)) {
-    return false;
-  }
-  for (;;) {
-    const uint32_t seen = box.signal_now();
-    via.collect(box, w, order.of->is_confirmed(order.sequence));
-    const owner_wait::step step = w.next(clock.now());
-    if (step.what == owner_wait::todo::sleep) {
-      futex_wait(box.signal, seen, step.until);
-    } else if (step.what == owner_wait::todo::ask) {
-      const result<bool> done = order.of->query(order.sequence);
-      w.answered(done, clock.now());
-    } else {
-      break;
-    }
-  }
-  const bool ended = w.next(clock.now()).what == owner_wait::todo::end;
-  via.forget(box, ended && w.ending().cancel_at_gard);
-  if (!ended) {
-    left = w.leaving();
-    return false;
-  }
-  take_over(end, w, box.cookie != 0);
-  end.report.wait = clock.now() - order.start;
-  if (end.ended == wait_end::by::backstop) via.found_silent();
-  return true;
-}
-
-void client::take_over(wait_end& end, const owner_wait& w, bool registered) const {
-  const owner_wait::result_of_wait& r = w.ending();
-  if (!registered) {
-    end.ended = wait_end::by::owner;
-  } else if (r.owner_backstop) {
-    end.ended = wait_end::by::backstop;
-  } else {
-    end.ended = r.by_gard ? wait_end::by::gard : wait_end::by::given_up;
-  }
-  end.failure = r.failure;
-  end.report.kind = r.kind;
-  end.report.slept = r.slept;
-  end.report.parks = r.parks;
-  end.report.backstop_queries = r.backstop_queries;
-  end.report.early_words = r.early_words;
-}
-
 uint64_t client::estimate_key(const wait_order& order) {
   if (order.point.empty()) return key_of_stream + order.of->id();
   const point_numbers::answer known = points_.number_of(order.point);
@@ -189,6 +119,21 @@ duration client::sleep_for(const wait_order& order, const plan& how) {
   if (!how.predict) return {};
   std::lock_guard lock(estimates_lock_);
   return estimates_.sleep_for(estimate_key(order), how);
+}
+
+void client::settle_accounts(const wait_order& order, const plan& how,
+                             const wait_end& end) noexcept {
+  try {
+    account(order, how, end);
+    let_go_settled(order.of);
+  } catch (const std::bad_alloc&) {
+    // How the wait ended matters more than who hears of it; pages are let go of by the next one.
+  }
+}
+
+void client::count_refused(const wait_order& order) {
+  ++tally_.limit_refused;
+  add_outcome(order, {}, proto::outcome_refused);
 }
 
 void client::account(const wait_order& order, const plan& how, const wait_end& end) {

@@ -2,15 +2,19 @@
 //
 //   reserve (gar_wait_async) -> put (the wait ended) -> take (gar_take)
 //
-// Invariants: at most 4096 are reserved and not taken, so `put` always finds room. The descriptor
-// is readable exactly while something can be taken. Threads: any. Blocking: none. Allocation: up to
-// its high-water mark. Errors: LimitWaits; SystemCall from `fd`.
+// Who takes may find waits that have just ended and put them itself: between begin_taking and take
+// the descriptor is not raised for what the taker is about to have anyway.
+//
+// Invariants: at most 4096 are reserved and not taken, and their room is there from `reserve` on,
+// so `put` always finds it. Outside of a taking the descriptor is readable exactly while something
+// can be taken. Threads: any. Blocking: none. Allocation: in `reserve`, up to its high-water mark.
+// Errors: LimitWaits; SystemCall from `fd`.
 #pragma once
 
-#include <deque>
 #include <mutex>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "clients/garclient/gar.h"
 #include "lib/core/error.hpp"
@@ -24,18 +28,28 @@ class completion_queue {
 
   // Room for one wait; its number.
   result<uint64_t> reserve();
+  // For a wait that never began.
+  void give_back();
   bool was_given(uint64_t ticket) const;
   void put(const gar_completion& ended);
+  // Each begin_taking is followed by one take.
+  void begin_taking();
   size_t take(std::span<gar_completion> into);
   // Belongs to the queue.
   result<int> fd();
 
  private:
+  void show();  // mutex_ held
+
   mutable std::mutex mutex_;
   uint64_t last_ticket_ = 0;
   size_t reserved_ = 0;
-  std::deque<gar_completion> ended_;
+  size_t takers_ = 0;
+  std::vector<gar_completion> ended_;  // cyclic, a power of two
+  size_t first_ = 0;
+  size_t count_ = 0;
   std::optional<event_fd> readable_;
+  bool raised_ = false;
 };
 
 }  // namespace gar::owner

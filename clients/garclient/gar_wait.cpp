@@ -116,7 +116,7 @@ int gar_client_fd(gar_client* c) {
   entry([&]() -> result<void> {
     const result<client*> own = checked(c);
     if (!own) return own.error();
-    const result<int> made = (*own)->completions().fd();
+    const result<int> made = (*own)->readable_fd();
     if (!made) return made.error();
     fd = *made;
     return {};
@@ -133,7 +133,7 @@ int gar_take(gar_client* c, gar_completion* completions, size_t capacity_count,
     if (!out) return out;
     if (capacity_count > 0) out = not_null(completions, "completions");
     if (!out) return out;
-    *taken_count = (*own)->completions().take({completions, capacity_count});
+    *taken_count = (*own)->take({completions, capacity_count});
     return {};
   });
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <new>
 #include <set>
 #include <utility>
 
@@ -33,8 +34,8 @@ constexpr int frames_per_turn = 64;
 // No gard that keeps to the protocol leaves more of them unread: one for each stream.
 constexpr size_t answers_max = 8192;
 
-// How soon an answer is tried again that the socket had no room for.
-constexpr duration answer_pause = from_ms(10);
+// How soon it is tried again to send what the socket had no room for.
+constexpr duration again_pause = from_ms(10);
 
 error lost_link() {
   return error(errc::NotReachable, {"the connection was lost"});
@@ -103,8 +104,21 @@ void link::close(uint32_t stream_id, uint32_t generation, uint64_t last_sequence
 void link::send_closes(const std::vector<proto::close>& due) {
   if (due.empty()) return;
   std::lock_guard lock(send_lock_);
-  // Not sent: gard keeps the slot until this connection ends, which costs it a word.
-  for (const proto::close& c : due) send(c);
+  for (const proto::close& c : due) send_surely(c);
+}
+
+void link::send_surely(const proto::message& m) {
+  if (unsent_.empty() && (send(m) || !alive())) return;
+  unsent_.push_back(m);
+  again_due_ = std::min(again_due_, steady_clock().now() + again_pause);
+  need_service_(again_due_);
+}
+
+void link::send_unsent(instant now) {
+  const auto left = std::find_if_not(unsent_.begin(), unsent_.end(),
+                                     [this](const proto::message& m) { return send(m); });
+  unsent_.erase(unsent_.begin(), left);
+  if (!unsent_.empty()) again_due_ = std::min(again_due_, now + again_pause);
 }
 
 bool link::has_orphans(uint32_t stream_id) const {
@@ -156,26 +170,26 @@ std::shared_ptr<stream> link::find(uint32_t stream_id, uint32_t generation) cons
 
 // ---- Delegated waits.
 
-bool link::register_wait(mailbox& box, proto::wait asked, std::string_view point) {
+std::optional<errc> link::register_wait(mailbox& box, proto::wait asked, std::string_view point) {
   {
     std::lock_guard lock(pending_lock_);
-    if (!alive()) return false;
-    box.completion.reset();
-    box.refusal.reset();
+    if (!alive()) return errc::NotReachable;
     box.cookie = asked.cookie = next_cookie_++;
     box.stream_id = asked.stream;
     box.target = asked.target;
     pending_.emplace(box.cookie, &box);
+    box.registered = true;
   }
   {
     std::lock_guard lock(send_lock_);
     bool sent = true;
     asked.point_number = point_number(point, sent);
-    if (sent && send(asked)) return true;
+    if (sent && send(asked)) return std::nullopt;
   }
   std::lock_guard lock(pending_lock_);
   pending_.erase(box.cookie);
-  return false;
+  box.registered = false;
+  return errc::NotReachable;
 }
 
 uint32_t link::point_number(std::string_view point, bool& sent) {
@@ -199,14 +213,20 @@ void link::collect(mailbox& box, owner_wait& into, bool confirmed) {
   if (box.lost) into.lost();
 }
 
-void link::forget(mailbox& box, bool cancel) {
-  {
-    std::lock_guard lock(pending_lock_);
-    if (pending_.erase(box.cookie) > 0 && alive()) orphans_.emplace(box.cookie, box.stream_id);
+void link::forget(mailbox& box, bool cancel) noexcept {
+  if (!box.registered) return;
+  try {
+    {
+      std::lock_guard lock(pending_lock_);
+      if (pending_.erase(box.cookie) == 0 || !alive()) return;
+      orphans_.emplace(box.cookie, box.stream_id);
+    }
+    if (!cancel) return;
+    std::lock_guard lock(send_lock_);
+    send_surely(proto::cancel{box.cookie});
+  } catch (const std::bad_alloc&) {
+    // gard ends it by the word, its timeout or the end of the connection.
   }
-  if (!cancel) return;
-  std::lock_guard lock(send_lock_);
-  send(proto::cancel{box.cookie});
 }
 
 // ---- Outcomes.
@@ -224,12 +244,16 @@ instant link::add_outcome(const proto::outcome_entry& entry, std::string_view po
 
 instant link::sends_due() const {
   std::lock_guard lock(send_lock_);
-  return answers_.empty() ? outcomes_.due() : std::min(outcomes_.due(), answers_due_);
+  return std::min(outcomes_.due(), again_due_);
 }
 
 void link::send_due(instant now) {
   std::lock_guard lock(send_lock_);
-  if (!answers_.empty() && answers_due_ <= now) send_answers(now);
+  if (again_due_ <= now) {
+    again_due_ = instant::never();
+    send_unsent(now);
+    send_answers(now);
+  }
   if (outcomes_.due() <= now) send_outcomes();
 }
 
@@ -251,7 +275,8 @@ bool link::send_outcomes() {
 
 // ---- The service thread.
 
-result<std::vector<proto::probe_entry>> link::receive(const publish_function& publish) {
+result<std::vector<proto::probe_entry>> link::receive(const publish_function& publish,
+                                                      const step_function& step) {
   std::vector<proto::probe_entry> probes;
   std::array<std::byte, proto::frame_bytes_max + 1> buffer;
   for (int i = 0; i < frames_per_turn; ++i) {
@@ -263,6 +288,7 @@ result<std::vector<proto::probe_entry>> link::receive(const publish_function& pu
     result<proto::message> m = proto::decode({buffer.data(), r->bytes});
     if (!m) return m.error();
     result<void> taken = take(*m, *r, publish, probes);
+    news_.tell(step);
     if (!taken) return taken.error();
   }
   return probes;
@@ -369,8 +395,8 @@ void link::take_completions(const proto::completions& m) {
 }
 
 void link::give_news(mailbox& box) {
-  if (box.task) {
-    box.host->wake(*box.task);
+  if (box.stepped) {
+    news_.add(*box.stepped);
     return;
   }
   std::atomic_ref<uint32_t>(box.signal).fetch_add(1, std::memory_order_release);
@@ -389,7 +415,7 @@ void link::send_answers(instant now) {
     const auto end = answers_.begin() + static_cast<std::ptrdiff_t>(
                                             std::min(answers_.size(), proto::status_entries_max));
     if (!send(proto::statuses{{answers_.begin(), end}})) {
-      answers_due_ = now + answer_pause;
+      again_due_ = std::min(again_due_, now + again_pause);
       return;
     }
     answers_.erase(answers_.begin(), end);
@@ -413,7 +439,8 @@ void link::lose() {
     requests.swap(requests_);
     for (auto& [cookie, box] : pending_) {
       box->lost = true;
-      give_news(*box);
+      // Asynchronous ones are all stepped, by whoever makes the link lost.
+      if (!box->stepped) give_news(*box);
     }
     pending_.clear();
     streams_.clear();

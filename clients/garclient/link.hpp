@@ -19,8 +19,10 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "clients/garclient/mailbox.hpp"
@@ -47,6 +49,8 @@ class link {
     state_page_view state;
   };
   explicit link(parts p);
+  // Before anybody sends: how the service thread learns of an instant at which something is due.
+  void need_service_by(std::function<void(instant)> f) { need_service_ = std::move(f); }
 
   int fd() const { return socket_.get(); }
   uint64_t client_id() const { return welcome_.client_id; }
@@ -81,15 +85,15 @@ class link {
   std::shared_ptr<stream> find(uint32_t stream_id, uint32_t generation) const;
 
   // ---- Delegated waits.
-  // Fills in the cookie. false: could not be sent; the wait is not pending.
-  bool register_wait(mailbox& box, proto::wait asked, std::string_view point);
+  // Fills in the cookie. Otherwise why not; the wait is not pending then.
+  std::optional<errc> register_wait(mailbox& box, proto::wait asked, std::string_view point);
   // Reads the news. `confirmed`: the owner knows that the target is done; gard's word for that is
   // not taken.
   void collect(mailbox& box, owner_wait& into, bool confirmed);
   // The wait is over here; at gard too where `cancel` says so.
-  void forget(mailbox& box, bool cancel);
+  void forget(mailbox& box, bool cancel) noexcept;
 
-  // ---- What is sent later: outcomes, and answers to probes that the socket had no room for.
+  // ---- What is sent later: outcomes, and what the socket had no room for.
   // Says when the outcome must be sent.
   instant add_outcome(const proto::outcome_entry& entry, std::string_view point, instant now);
   instant sends_due() const;
@@ -100,7 +104,8 @@ class link {
   using publish_function = std::function<result<void>(const proto::plan_scope&)>;
   // Takes what lies in the socket, a turn's worth, in order: a plan is published before the refusal
   // behind it is told. Gives the probes, which are the client's to answer.
-  result<std::vector<proto::probe_entry>> receive(const publish_function& publish);
+  result<std::vector<proto::probe_entry>> receive(const publish_function& publish,
+                                                  const step_function& step);
   // Each answer is sent, at once or later: gard asks nothing more about a stream before it came.
   void answer(const std::vector<proto::status_entry>& statuses, instant now);
   void heard_about(const std::vector<proto::status_entry>& pending, instant now);
@@ -114,10 +119,14 @@ class link {
   void take_opened(const proto::opened& m);
   void take_refusal(const proto::refusal& m);
   void take_completions(const proto::completions& m);
-  void give_news(mailbox& box);                      // pending_lock_ held
+  void give_news(mailbox& box);                      // pending_lock_ held; service thread
   bool has_orphans(uint32_t stream_id) const;        // pending_lock_ held
   std::vector<proto::close> adopt(uint64_t cookie);  // pending_lock_ held
   void send_closes(const std::vector<proto::close>& due);
+  // Now, or later where the socket has no room; gard ends what it has not heard of when this
+  // connection ends.
+  void send_surely(const proto::message& m);                  // send_lock_ held
+  void send_unsent(instant now);                              // send_lock_ held
   bool send(const proto::message& m);                         // send_lock_ held
   bool send_outcomes();                                       // send_lock_ held
   void send_answers(instant now);                             // send_lock_ held
@@ -127,6 +136,8 @@ class link {
   const doorbell bell_;
   const state_page_view state_;
 
+  std::function<void(instant)> need_service_ = [](instant) {};
+
   std::atomic<bool> alive_{true};
   std::atomic<bool> silent_{false};
 
@@ -135,7 +146,8 @@ class link {
   point_numbers points_;
   outcome_box outcomes_;
   std::vector<proto::status_entry> answers_;  // not sent yet; at most one a stream
-  instant answers_due_;
+  std::vector<proto::message> unsent_;        // cancels and closes
+  instant again_due_ = instant::never();      // of answers and unsent
 
   mutable std::mutex pending_lock_;
   uint64_t next_cookie_ = 1;
@@ -145,6 +157,7 @@ class link {
   std::unordered_map<uint64_t, on_opened> requests_;
   std::vector<std::shared_ptr<word_page>> pages_;
   std::unordered_map<uint64_t, std::weak_ptr<stream>> streams_;  // by id and generation
+  news_batch news_;                                              // the service thread's own
 };
 
 }  // namespace gar::owner

@@ -1,28 +1,32 @@
 // Mailbox: what gard has said about one delegated wait, until whoever runs the wait reads it.
 //
-// The service thread reads the socket; the wait is run by a blocked thread, or by a task of the
-// service thread itself. News is put here and the runner is woken.
+// A wait is run by the thread that waits, which sleeps on `signal`; or, an asynchronous one, a step
+// at a time by whoever has news of it.
 //
-// Model: empty -> news (signal rises, the runner wakes) -> read by the runner -> empty
+// Model: empty -> news (signal rises, the runner wakes or is stepped) -> read -> empty
 //
 // Invariants: belongs to one wait; the link's table of pending waits points to it from registering
 // to forgetting, and its fields are read and written under that table's lock alone, but `signal`.
 // Memory order: `signal` is raised with release after the news, read with acquire.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <optional>
 
+#include "lib/core/codec.hpp"
 #include "lib/core/error.hpp"
-#include "lib/core/reactor.hpp"
 #include "lib/core/time.hpp"
-#include "proto/wire.hpp"
 
 namespace gar::owner {
 
+struct async_wait;
+
 struct mailbox {
   // The wait.
+  bool registered = false;
   uint64_t cookie = 0;
   uint32_t stream_id = 0;
   uint64_t target = 0;
@@ -33,14 +37,33 @@ struct mailbox {
   bool lost = false;
   instant heard;
 
-  // Who runs it: a thread that sleeps on `signal`, or a task.
+  // Who runs it: a thread that sleeps on `signal`, or steps.
   uint32_t signal = 0;
-  reactor* host = nullptr;
-  reactor::root* task = nullptr;
+  async_wait* stepped = nullptr;
 
   uint32_t signal_now() const {
     return std::atomic_ref<uint32_t>(const_cast<uint32_t&>(signal)).load(std::memory_order_acquire);
   }
+};
+
+// Takes a step of an asynchronous wait that has news. Called without a lock held.
+using step_function = std::function<void(async_wait&)>;
+
+// The asynchronous waits that one frame had news of. A wait may have ended by the time it is
+// stepped, and its place been given to another: a step without news does nothing.
+class news_batch {
+ public:
+  static constexpr size_t waits_max = proto::completion_entries_max;
+
+  void add(async_wait& w) { waits_[count_++] = &w; }
+  void tell(const step_function& step) {
+    for (size_t i = 0; i < count_; ++i) step(*waits_[i]);
+    count_ = 0;
+  }
+
+ private:
+  std::array<async_wait*, waits_max> waits_;
+  size_t count_ = 0;
 };
 
 }  // namespace gar::owner

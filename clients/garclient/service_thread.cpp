@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -13,6 +14,18 @@
 #include "lib/linux/timer_slack.hpp"
 
 namespace gar::owner {
+namespace {
+
+// One piece of work without memory must not cost the program its thread, nor its life.
+template <class F>
+void surviving(F&& work) {
+  try {
+    work();
+  } catch (const std::bad_alloc&) {
+  }
+}
+
+}  // namespace
 
 // The thread's idle port: it sleeps on descriptors, and looks at armed words between short sleeps,
 // because no store by a device ends a sleep in the kernel.
@@ -83,7 +96,7 @@ void service_thread::run_there(const std::function<void()>& work) {
   std::condition_variable done;
   bool ran = false;
   post([&] {
-    work();
+    surviving(work);
     std::lock_guard lock(mutex);
     ran = true;
     done.notify_one();
@@ -125,8 +138,13 @@ void service_thread::run() {
       // Tasks that are always ready must not keep gard's messages waiting.
       if (!std::exchange(looked_, false)) look(instant{});
       const bool posted = take_posts();
-      return duties_.serve() || posted;
+      bool served = true;
+      surviving([&] { served = duties_.serve(); });
+      return served || posted;
     });
+    // Each task catches what it can and tells whom it concerns; what leaves one all the same has
+    // nobody left to tell.
+    (void)reactor_.take_failure();
     if (!stopping) {
       std::lock_guard lock(posts_lock_);
       stopping = stopping_ && posts_.empty();
@@ -142,7 +160,7 @@ bool service_thread::take_posts() {
     std::lock_guard lock(posts_lock_);
     work.swap(posts_);
   }
-  for (std::function<void()>& w : work) w();
+  for (std::function<void()>& w : work) surviving(w);
   return !work.empty();
 }
 

@@ -304,6 +304,31 @@ TEST_F(with_gard, an_answer_that_the_socket_has_no_room_for_is_sent_later) {
   EXPECT_EQ(gard_->await<proto::statuses>(1).at(0).entries.at(0).probe_id, 9u);
 }
 
+// A cancel that got lost left its wait to gard until the word came, or for ever.
+TEST_F(with_gard, a_cancel_that_the_socket_has_no_room_for_is_sent_later) {
+  const auto reads = std::make_shared<std::atomic<bool>>(false);
+  gard_script s;
+  s.on_wait = [reads](const proto::wait&) {
+    while (!*reads) std::this_thread::sleep_for(1ms);
+    return false;
+  };
+  start_and_open(s);
+  const uint64_t sequence = submit_and_record(300 * ms);
+  std::vector<uint64_t> tickets(2000);  // more than the socket holds
+  for (uint64_t& t : tickets) {
+    ASSERT_EQ(gar_wait_async(stream_, sequence, nullptr, nullptr, &t), 0);
+  }
+  for (const uint64_t t : tickets) ASSERT_EQ(gar_cancel(client_, t), 0);
+  *reads = true;
+  const auto waits = [&] { return gard_->received<proto::wait>().size(); };
+  const auto cancels = [&] { return gard_->received<proto::cancel>().size(); };
+  for (int i = 0; i < 5000 && (waits() == 0 || cancels() < waits()); ++i) {
+    std::this_thread::sleep_for(1ms);
+  }
+  EXPECT_EQ(cancels(), waits());
+  for (size_t i = 0; i < tickets.size(); ++i) EXPECT_EQ(take_one().error, GAR_E_CANCELLED);
+}
+
 TEST_F(with_gard, a_probe_for_a_number_never_recorded_is_not_answered) {
   start_and_open();
   const uint64_t sequence = submit_and_record(1 * ms);
