@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 NEEDED = ("gard", "garctl", "gar-demo", "device-check")
@@ -63,6 +64,7 @@ class Binaries:
         for tool in ("cmake", "ninja", "c++"):
             if not shutil.which(tool):
                 raise Missing(f"{because}; and it cannot be built here: {tool} is missing")
+        print(f"{because}: building it, which takes minutes ...", file=sys.stderr, flush=True)
         build = ["cmake", "-S", self.root, "--preset", "release", "-B", self.build]
         make = ["cmake", "--build", self.build, "--target", *NEEDED, "garclient"]
         for command in (build, make):

@@ -25,7 +25,6 @@ def governor():
 
 
 def describe_host(binaries):
-
     _, version = output([binaries.path("gard"), "--version"], binaries.environment)
     parameters = read("/proc/driver/nvidia/params")
     return {

@@ -6,6 +6,7 @@ median of the turns.
 """
 
 import time
+from contextlib import ExitStack
 
 from child import CannotRun, Child
 from quantiles import median
@@ -107,10 +108,9 @@ def run_load(check, entry, until):
     command = [check.binaries.path("device-check"), "load", "--rounds-per-ms",
                check.rounds_per_ms, "--streams", max(check.sizes.load_streams),
                *check.gard.socket_flags()]
-    workers = []
-    try:
-        for _ in range(max(check.sizes.load_processes)):
-            workers.append(Child(command, check.binaries.environment))
+    with ExitStack() as started:
+        workers = [started.enter_context(Child(command, check.binaries.environment))
+                   for _ in range(max(check.sizes.load_processes))]
         ways = [worker.answer(until)["ways"] for worker in workers][0]
         slices = Slices(check, workers, ways)
         for setting in settings_of(check.sizes):
@@ -121,6 +121,3 @@ def run_load(check, entry, until):
                 if row["failure"] or row.get("early"):
                     what = row["failure"] or "returned before the work was done"
                     check.fail(f"load: {row['way']}: {what}")
-    finally:
-        for worker in workers:
-            worker.__exit__()

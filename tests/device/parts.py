@@ -18,13 +18,24 @@ class Part:
     run: Callable
 
 
+def note_its_end(check, part, answer):
+    """A process that has answered must still end by itself."""
+    if answer.get("did_not_end"):
+        check.fail(f"{part}: the process did not end after its answer")
+    if "ended_by_signal" in answer:
+        check.fail(f"{part}: the process answered, then ended by signal "
+                   f"{answer['ended_by_signal']}")
+
+
 def device_check(check, until, part, *arguments, gard=True):
     command = [check.binaries.path("device-check"), part, *arguments]
     if check.rounds_per_ms:
         command += ["--rounds-per-ms", check.rounds_per_ms]
     if gard:
         command += check.gard.socket_flags()
-    return ask(command, check.binaries.environment, until)
+    answer = ask(command, check.binaries.environment, until)
+    note_its_end(check, part, answer)
+    return answer
 
 
 def need_card(check):
@@ -44,6 +55,7 @@ def run_probe(check, entry, until):
 def run_delay(check, entry, until):
     need_card(check)
     entry["by_work_us"] = {}
+    by_gard, delegated = False, 0
     for work_us, repeats in check.sizes.delay_repeats.items():
         saw = device_check(check, until, "delay", "--work-us", work_us, "--repeats", repeats,
                            "--seconds", check.sizes.delay_work_s)
@@ -56,10 +68,11 @@ def run_delay(check, entry, until):
                 check.fail(f"delay: {way['name']} returned before the work was done")
             if way["refused"]:
                 check.fail(f"delay: {way['name']}: {way['refused']}")
-        stores = check.parts["probe"]["stores"]
-        by_gard = [way for way in saw["ways"] if way["name"].endswith("by gard")]
-        if stores and by_gard and not any(way["delegated"] for way in by_gard):
-            check.fail("delay: no wait was gard's to wait for")
+            by_gard = by_gard or way["name"].endswith("by gard")
+            delegated += way["delegated"]
+    # Of short work on a busy machine every wait may be done at its first query, but not of all.
+    if check.parts["probe"]["stores"] and by_gard and delegated == 0:
+        check.fail("delay: no wait was gard's to wait for")
 
 
 def run_word(check, entry, until):
@@ -84,6 +97,7 @@ def run_demo(check, entry, until):
         raise CannotRun("gard is not running")
     command += ["--socket", check.gard.gard.socket, "--control", check.gard.gard.control]
     answer = ask(command, check.binaries.environment, until)
+    note_its_end(check, "demo", answer)
     entry["demo"] = answer
     for run in answer["runs"]:
         if run["failed"]:

@@ -33,7 +33,7 @@ REAL = Sizes(total_s=465, probe_s=45, delay_s=110, load_s=240, faults_s=75, word
              fault_work_us=200_000, pending_waits=8, demo_waits=20)
 
 FAKE = Sizes(total_s=200, probe_s=30, delay_s=60, load_s=90, faults_s=90, word_s=30, demo_s=60,
-             delay_repeats={100: 8, 1000: 8}, delay_work_s=10,
+             delay_repeats={100: 8, 1000: 8, 20000: 5}, delay_work_s=10,
              word_work_us=1000, word_repeats=5, load_works_us=(100, 1000),
              load_streams=(1, 2), load_processes=(1, 2), load_turns=1, load_slice_s=0.005,
              fault_work_us=50_000, pending_waits=4, demo_waits=3)
