@@ -1,9 +1,9 @@
 #include "lib/gpu/event_stream.hpp"
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <sstream>
 #include <string>
 
 #include "lib/core/query_pace.hpp"
@@ -20,10 +20,13 @@ constexpr const char* exiting_call = "a call while the process exits";
 constexpr duration pause_most = from_ms(1);
 constexpr duration word_patience = from_ms(1000);
 
-std::string name_of(std::thread::id thread) {
-  std::ostringstream text;
-  text << "thread " << thread;
-  return text.str();
+// Each thread's own, never used again: std::thread::id is, once its thread has ended, and the next
+// thread of that id has another default stream.
+uint64_t this_thread() {
+  static std::atomic<uint64_t> count{0};
+  thread_local uint64_t number = 0;
+  if (number == 0) number = ++count;
+  return number;
 }
 
 page_mapping& mapping_of(const gar_device_store& store) {
@@ -166,10 +169,10 @@ int event_stream::refuse_elsewhere(gar_device_failure* failure) {
                           driver_.domain_text(domain_->id()));
   }
   if (kind_ != stream_kind::default_of_thread) return 0;
-  const std::thread::id here = std::this_thread::get_id();
-  if (!thread_) thread_ = here;
-  if (*thread_ == here) return 0;
-  return device_refused(failure, errc::ForeignStream, name_of(here), name_of(*thread_));
+  if (thread_ == 0) thread_ = this_thread();
+  if (thread_ == this_thread()) return 0;
+  return device_refused(failure, errc::ForeignStream, "the calling thread",
+                        "the thread that recorded first");
 }
 
 int event_stream::refuse_capturing(gar_device_failure* failure) {
@@ -244,8 +247,7 @@ int event_stream::settle(gar_device_failure* failure) {
   }
   if (process_is_exiting()) return device_failed(failure, EPERM, exiting_call);
   // On another thread the handle is another stream.
-  const bool reachable =
-      kind_ != stream_kind::default_of_thread || thread_ == std::this_thread::get_id();
+  const bool reachable = kind_ != stream_kind::default_of_thread || thread_ == this_thread();
   return reachable ? settle_behind(failure) : settle_by_word(failure);
 }
 

@@ -33,7 +33,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <thread>
 
 #include "lib/core/error.hpp"
 #include "lib/gpu/event_authority.hpp"
@@ -104,10 +103,10 @@ class event_stream {
 
   // What recording leaves for the next record and for settling.
   first_failure record_failure_;
-  bool touched_ = false;                   // something was enqueued, perhaps in part
-  std::optional<std::thread::id> thread_;  // of a thread's default stream
-  uint64_t last_ = 0;                      // the last number recorded, and
-  const uint64_t* last_word_ = nullptr;    // where its store goes; null before the first
+  bool touched_ = false;                 // something was enqueued, perhaps in part
+  uint64_t thread_ = 0;                  // of a thread's default stream; 0: none yet
+  uint64_t last_ = 0;                    // the last number recorded, and
+  const uint64_t* last_word_ = nullptr;  // where its store goes; null before the first
 };
 
 }  // namespace gar

@@ -11,6 +11,14 @@ namespace {
 
 thread_local unsigned thread_mode = mode_global;
 
+// Each thread's own, never used again; std::thread::id is, once its thread has ended.
+uint64_t this_thread() {
+  static std::atomic<uint64_t> count{0};
+  thread_local uint64_t number = 0;
+  if (number == 0) number = ++count;
+  return number;
+}
+
 constexpr uint64_t fill_bytes_per_us = 1000;  // about 1 GB/s: work that lasts, in small memory
 constexpr size_t log_max = 1 << 20;
 
@@ -41,11 +49,8 @@ status machine::begin(const char* call) {
 
 status machine::end(const char* call, status answer, uint64_t a, uint64_t b, uint64_t c) {
   std::lock_guard hold(lock);
-  auto [number, fresh] =
-      thread_numbers_.try_emplace(std::this_thread::get_id(), thread_numbers_.size() + 1);
-  (void)fresh;
   if (log.size() == log_max) log.erase(log.begin(), log.begin() + log_max / 2);
-  fake_call entry{{}, {a, b, c}, answer, number->second};
+  fake_call entry{{}, {a, b, c}, answer, this_thread()};
   std::strncpy(entry.name, call, sizeof(entry.name) - 1);
   log.push_back(entry);
   return answer;
@@ -144,8 +149,7 @@ status machine::resolve(void* handle, context* current, stream** found) {
   const auto number = reinterpret_cast<uintptr_t>(handle);
   if (number <= 2) {
     if (status s = usable(current); s != success) return s;
-    stream*& of =
-        number == 2 ? per_thread_[{std::this_thread::get_id(), current}] : legacy_[current];
+    stream*& of = number == 2 ? per_thread_[{this_thread(), current}] : legacy_[current];
     if (!of) {
       of = create_stream(current, true);
       of->legacy = number != 2;
@@ -426,7 +430,7 @@ status machine::begin_capture(stream* s, unsigned mode) {
   if (s->legacy || s->capture != 0) return capture_unsupported;
   s->capture = 1;
   s->capture_mode = mode;
-  s->capture_thread = std::this_thread::get_id();
+  s->capture_thread = this_thread();
   capturing_.insert(s);
   return success;
 }
@@ -449,7 +453,7 @@ status machine::unsafe() {
   if (thread_mode == mode_relaxed) return success;
   bool prohibited = false;
   for (stream* one : std::set<stream*>(capturing_)) {
-    const bool mine = one->capture_thread == std::this_thread::get_id();
+    const bool mine = one->capture_thread == this_thread();
     const bool counts = mine ? one->capture_mode != mode_relaxed
                              : thread_mode == mode_global && one->capture_mode == mode_global;
     if (!counts) continue;

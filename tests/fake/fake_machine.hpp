@@ -83,7 +83,7 @@ struct stream {
   bool alive = true;
   unsigned capture = 0;  // 0 none, 1 active, 2 invalidated
   unsigned capture_mode = 0;
-  std::thread::id capture_thread;
+  uint64_t capture_thread = 0;
   std::deque<operation> queue;
   bool running = false;  // an operation is being executed
   bool has_thread = false;
@@ -185,12 +185,11 @@ class machine {
   memory memory_;
   std::map<int, primary_context> primaries_;
   std::map<const context*, stream*> legacy_;
-  std::map<std::pair<std::thread::id, const context*>, stream*> per_thread_;
+  std::map<std::pair<uint64_t, const context*>, stream*> per_thread_;  // by thread
   std::vector<std::unique_ptr<context>> contexts_;
   std::vector<std::unique_ptr<stream>> streams_;
   std::vector<std::unique_ptr<event>> events_;
   std::set<const stream*> known_streams_;
-  std::map<std::thread::id, uint64_t> thread_numbers_;
   std::set<stream*> capturing_;
   size_t live_events_ = 0;
   size_t live_streams_ = 0;

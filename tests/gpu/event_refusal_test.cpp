@@ -127,6 +127,32 @@ TYPED_TEST(event_refusal, a_threads_default_stream_records_on_that_thread_alone)
   EXPECT_EQ(o.settle(), 0);
 }
 
+// The C library gives an ended thread's identity to the next one, whose default stream is another.
+TYPED_TEST(event_refusal, a_threads_default_stream_is_no_later_threads) {
+  using World = TypeParam;
+  auto o = this->open(default_stream(2));
+  const auto on_a_thread = [](auto body) {
+    std::thread([&] {
+      World::use_device(0);
+      body();
+      World::let_go_of_device(0);
+    }).join();
+  };
+  on_a_thread([&] {
+    this->fake().fake_submit(default_stream(2), 20 * ms_ns, nullptr, 0);
+    ASSERT_EQ(o.record(1), 0);
+  });
+  on_a_thread([&] {
+    this->fake().fake_log_clear();
+    EXPECT_EQ(o.record(2), GAR_REFUSED);
+    EXPECT_EQ(o.failure.status, as_status(errc::ForeignStream));
+    EXPECT_EQ(o.settle(), 0);
+    EXPECT_THAT(this->enqueued(), IsEmpty());
+    EXPECT_EQ(o.stored(), 1u) << "settled means that its stores have landed";
+    o.lines->unmap();
+  });
+}
+
 TYPED_TEST(event_refusal, a_threads_default_stream_settles_from_elsewhere_by_its_word) {
   using World = TypeParam;
   auto o = this->open(default_stream(2));
