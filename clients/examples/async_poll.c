@@ -1,6 +1,6 @@
 /* Many waits and one thread: each ends as a completion, and one descriptor says when there are
- * some. It can stand in any poll, epoll or event loop beside a program's own descriptors. usage:
- * async_poll */
+ * some. It can stand in any poll, epoll or event loop beside a program's own descriptors.
+ * usage: async_poll */
 #include <gar.h>
 #include <poll.h>
 #include <stdio.h>

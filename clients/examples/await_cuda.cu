@@ -1,5 +1,6 @@
 // Awaits kernels on a CUDA stream, with the runtime's own types: a cudaStream_t is all that is
-// needed. Compiled with nvcc. usage: await_cuda. Exit status 77: there is no device, and why.
+// needed. Compiled with nvcc; nothing of CUDA is linked for gard's sake.
+// usage: await_cuda. Exit status 77: there is no device, and why.
 #include <cstdio>
 #include <gar.h>
 #include <stdexcept>

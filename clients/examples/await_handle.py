@@ -1,8 +1,15 @@
 #!/usr/bin/env python3
 """Hands a stream's number to await_handle.c, as a framework's user would.
 
-usage: await_handle.py LIBRARY cuda|hip. A framework would have made the stream; here the driver is
-asked for one through ctypes. Exit status 77: there is no device, and why.
+usage: await_handle.py LIBRARY cuda|hip. LIBRARY is await_handle.c's, libawait_handle.so. Exit
+status 3: usage, 77: there is no device, and why.
+
+A framework would have made the stream; here the driver is asked for one through ctypes. With
+PyTorch the whole is (the second argument is the number; the first is 1 for HIP):
+
+    await_handle = ctypes.CDLL("./libawait_handle.so").await_handle
+    await_handle.argtypes = [ctypes.c_int, ctypes.c_uint64]
+    await_handle(0, torch.cuda.current_stream().cuda_stream)
 """
 
 import ctypes
@@ -61,6 +68,9 @@ def hip_stream():
 
 
 def main():
+    if len(sys.argv) != 3 or sys.argv[2] not in ("cuda", "hip"):
+        print("usage: await_handle.py LIBRARY cuda|hip", file=sys.stderr)
+        return 3
     library, vendor = sys.argv[1:]
     number, query = hip_stream() if vendor == "hip" else cuda_stream()
     print(f"the stream's number is {number:#x}", flush=True)
@@ -69,7 +79,7 @@ def main():
     status = await_handle(vendor == "hip", number)
     if status != 0:
         return 1
-    return 0 if query() == 0 else 2  # 2: success before the work was done
+    return 0 if query() == 0 else 2  # success before the work was done
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 /* A wait that is given up: the program no longer wants the answer, the work goes on. The
  * completion still comes, with Cancelled, so that what hangs on it can be let go; the same work can
- * be waited for again. usage: cancelled */
+ * be waited for again.
+ * usage: cancelled */
 #include <gar.h>
 #include <poll.h>
 #include <stdio.h>

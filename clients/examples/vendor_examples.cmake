@@ -3,10 +3,11 @@
 # the fake driver in the library's place, so that it runs anywhere.
 set(fake_driver_environment LD_LIBRARY_PATH=${CMAKE_BINARY_DIR}/tests/fake)
 
-# gar_vendor_example(NAME SOURCE INCLUDE REAL_LIBRARY FAKE_TARGET)
+# gar_vendor_example(NAME SOURCE INCLUDE REAL_LIBRARY FAKE_TARGET). A vendor's library is not made to
+# be run under a sanitizer.
 function(gar_vendor_example name source include real fake)
   set(built)
-  if(real)
+  if(real AND NOT GAR_SANITIZE)
     add_executable(${name} ${source})
     target_link_libraries(${name} PRIVATE ${real})
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${example_directory})
@@ -41,14 +42,17 @@ if(GAR_HIP_INCLUDE)
   endforeach()
 endif()
 
-if(GAR_CUDA_INCLUDE)
-  # The toolkit's stub is no driver, and is not found under the name that programs load.
-  gar_vendor_example(failing_kernel failing_kernel.cpp ${GAR_CUDA_INCLUDE} "" fake_cuda)
-  if(TEST example_failing_kernel_with_the_fake)
-    # After a fault the library keeps what the device might still store into.
-    set_property(TEST example_failing_kernel_with_the_fake APPEND PROPERTY ENVIRONMENT
-      ASAN_OPTIONS=detect_leaks=0)
-  endif()
+# The toolkit's stub is no driver, and is not found under the name that programs load. Where there is
+# no <cuda.h> either, one of ours stands in.
+set(cuda_include ${GAR_CUDA_INCLUDE})
+if(NOT cuda_include)
+  set(cuda_include ${PROJECT_SOURCE_DIR}/tests/fake)
+endif()
+gar_vendor_example(failing_kernel failing_kernel.cpp ${cuda_include} "" fake_cuda)
+if(TEST example_failing_kernel_with_the_fake)
+  # After a fault the library keeps what the device might still store into.
+  set_property(TEST example_failing_kernel_with_the_fake APPEND PROPERTY ENVIRONMENT
+    ASAN_OPTIONS=detect_leaks=0)
 endif()
 
 # A stream's number, from Python.
