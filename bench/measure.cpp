@@ -7,9 +7,9 @@
 namespace gar::bench {
 namespace {
 
-uint64_t quantile(const std::vector<uint64_t>& sorted, double q) {
-  const size_t index = static_cast<size_t>(q * static_cast<double>(sorted.size() - 1));
-  return sorted[index];
+uint64_t sorted_quantile(const std::vector<uint64_t>& sorted, double q) {
+  if (sorted.empty()) return 0;
+  return sorted[static_cast<size_t>(q * static_cast<double>(sorted.size() - 1))];
 }
 
 }  // namespace
@@ -18,28 +18,59 @@ uint64_t now_ns() {
   return steady_clock().now().ns;
 }
 
-distribution distribution_of(std::vector<uint64_t>& samples_ns) {
+uint64_t quantile(std::vector<uint64_t> of, double q) {
+  std::sort(of.begin(), of.end());
+  return sorted_quantile(of, q);
+}
+
+double median(std::vector<double> of) {
+  if (of.empty()) return 0;
+  std::sort(of.begin(), of.end());
+  const size_t middle = of.size() / 2;
+  return of.size() % 2 ? of[middle] : (of[middle - 1] + of[middle]) / 2;
+}
+
+distribution samples::all() const {
+  std::vector<uint64_t> every, medians;
+  for (const std::vector<uint64_t>& round : rounds_) {
+    if (round.empty()) continue;
+    every.insert(every.end(), round.begin(), round.end());
+    medians.push_back(quantile(round, 0.5));
+  }
   distribution d;
-  if (samples_ns.empty()) return d;
-  std::sort(samples_ns.begin(), samples_ns.end());
-  d.min_ns = samples_ns.front();
-  d.max_ns = samples_ns.back();
-  d.p50_ns = quantile(samples_ns, 0.5);
-  d.p99_ns = quantile(samples_ns, 0.99);
-  d.p999_ns = quantile(samples_ns, 0.999);
-  const double box = static_cast<double>(quantile(samples_ns, 0.75) - quantile(samples_ns, 0.25));
-  d.spread = d.p50_ns ? box / static_cast<double>(d.p50_ns) : 0;
+  if (every.empty()) return d;
+  std::sort(every.begin(), every.end());
+  std::sort(medians.begin(), medians.end());
+  d.min_ns = every.front();
+  d.max_ns = every.back();
+  d.p50_ns = sorted_quantile(every, 0.5);
+  d.p99_ns = sorted_quantile(every, 0.99);
+  d.p999_ns = sorted_quantile(every, 0.999);
+  const uint64_t box = sorted_quantile(medians, 0.75) - sorted_quantile(medians, 0.25);
+  const uint64_t middle = sorted_quantile(medians, 0.5);
+  d.spread = middle ? static_cast<double>(box) / static_cast<double>(middle) : 0;
   return d;
 }
 
-target make_target(std::string name, double value, double limit, bool at_most) {
-  target t;
-  t.name = std::move(name);
-  t.value = value;
-  t.limit = limit;
-  t.at_most = at_most;
-  t.holds = at_most ? value <= limit : value >= limit;
-  return t;
+double ratio(const samples& of, const samples& over, double q) {
+  std::vector<double> ratios;
+  const size_t rounds = std::min(of.rounds().size(), over.rounds().size());
+  for (size_t i = 0; i < rounds; ++i) {
+    const uint64_t below = quantile(over.rounds()[i], q);
+    if (below == 0) continue;
+    ratios.push_back(static_cast<double>(quantile(of.rounds()[i], q)) / static_cast<double>(below));
+  }
+  return median(std::move(ratios));
+}
+
+double difference_ns(const samples& of, const samples& less) {
+  std::vector<double> differences;
+  const size_t rounds = std::min(of.rounds().size(), less.rounds().size());
+  for (size_t i = 0; i < rounds; ++i) {
+    differences.push_back(static_cast<double>(quantile(of.rounds()[i], 0.5)) -
+                          static_cast<double>(quantile(less.rounds()[i], 0.5)));
+  }
+  return median(std::move(differences));
 }
 
 }  // namespace gar::bench

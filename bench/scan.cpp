@@ -49,25 +49,30 @@ uint64_t time_plain(const std::vector<proto::completion_line>& lines, size_t loo
 }  // namespace
 
 case_result run_scan(const options& o) {
-  const size_t rounds = o.quick ? 20 : 400;
+  const size_t rounds = o.quick ? 5 : 40;
+  const size_t samples_of_round = 10;
   const size_t looks = 50;
   armed_reactor many(4096, 4096);
   armed_reactor few_of_many(64, 65536);
   armed_reactor few(64, 64);
-  std::vector<uint64_t> many_ns, plain_ns, few_of_many_ns, few_ns;
+  samples many_ns, plain_ns, few_of_many_ns, few_ns;
   for (size_t i = 0; i < rounds; ++i) {
-    many_ns.push_back(time_looks(many, looks));
-    plain_ns.push_back(time_plain(many.lines, looks));
-    few_of_many_ns.push_back(time_looks(few_of_many, looks * 10));
-    few_ns.push_back(time_looks(few, looks * 10));
+    for (samples* each : {&many_ns, &plain_ns, &few_of_many_ns, &few_ns}) each->begin_round();
+    for (size_t j = 0; j < samples_of_round; ++j) {
+      many_ns.add(time_looks(many, looks));
+      plain_ns.add(time_plain(many.lines, looks));
+      few_of_many_ns.add(time_looks(few_of_many, looks * 10));
+      few_ns.add(time_looks(few, looks * 10));
+    }
   }
   case_result r;
-  r.rows = {{"look at 4096 armed", distribution_of(many_ns)},
-            {"floor: plain loop over 4096", distribution_of(plain_ns)},
-            {"look at 64 armed of 65536", distribution_of(few_of_many_ns)},
-            {"look at 64 armed of 64", distribution_of(few_ns)}};
-  r.targets.push_back(
-      make_target("scan_4096_ns", static_cast<double>(r.rows[0].times.p50_ns) / 4096, 2));
+  r.rows = {{"look at 4096 armed", many_ns.all()},
+            {"floor: plain loop over 4096", plain_ns.all()},
+            {"look at 64 armed of 65536", few_of_many_ns.all()},
+            {"look at 64 armed of 64", few_ns.all()}};
+  r.figures = {{"4096 armed, over the plain loop", ratio(many_ns, plain_ns, 0.5), ""},
+               {"64 of 65536 open, over 64 of 64", ratio(few_of_many_ns, few_ns, 0.5), ""}};
+  r.findings = {{"scan_4096_ns", static_cast<double>(r.rows[0].times.p50_ns) / 4096, {}}};
   return r;
 }
 

@@ -20,16 +20,19 @@ uint64_t overshoot_ns(duration by) {
 }  // namespace
 
 case_result run_sleep(const options& o) {
-  const size_t rounds = o.quick ? 20 : 300;
-  std::vector<uint64_t> short_ns, long_ns;
   case_result r;
-  if (result<void> slack = set_timer_slack_ns(1); !slack) r.note = slack.error().text();
-  for (size_t i = 0; i < rounds; ++i) {
-    short_ns.push_back(overshoot_ns(from_us(100)));
-    long_ns.push_back(overshoot_ns(from_ms(2)));
+  const least_timer_slack exact;
+  samples short_ns, long_ns;
+  for (int round = 0; round < (o.quick ? 2 : 15); ++round) {
+    short_ns.begin_round();
+    long_ns.begin_round();
+    for (int i = 0; i < (o.quick ? 10 : 60); ++i) {
+      short_ns.add(overshoot_ns(from_us(100)));
+      long_ns.add(overshoot_ns(from_ms(2)));
+    }
   }
-  r.rows = {{"overshoot of a 100 us sleep", distribution_of(short_ns)},
-            {"overshoot of a 2 ms sleep", distribution_of(long_ns)}};
+  r.rows = {{"overshoot of a 100 us sleep", short_ns.all()},
+            {"overshoot of a 2 ms sleep", long_ns.all()}};
   return r;
 }
 
