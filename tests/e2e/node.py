@@ -47,12 +47,12 @@ def eventually(check, seconds, what):
 
 
 class Client:
-    """One e2e_client process."""
+    """One e2e_client process. `before`: a program that runs it."""
 
-    def __init__(self, node, name, streams):
-        self.process = subprocess.Popen([node.build / "tests/e2e_client"], env=node.environment,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                        bufsize=1)
+    def __init__(self, node, name, streams, before):
+        self.process = subprocess.Popen([*before, node.build / "tests/e2e_client"],
+                                        env=node.environment, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True, bufsize=1)
         node.processes.append(self.process)
         self.connected = self.ask(f"connect {name} {streams}")
         require(self.connected.get("error") == 0, "connect:", self.connected)
@@ -158,8 +158,8 @@ class Node:
     def demo(self, *arguments, timeout=90):
         return self.run(self.build / "bin/gar-demo", *arguments, timeout=timeout)
 
-    def client(self, name="e2e", streams=1):
-        return Client(self, name, streams)
+    def client(self, name="e2e", streams=1, before=()):
+        return Client(self, name, streams, before)
 
     def validate(self, schema, text):
         """Does the JSON text keep to proto/schemas/SCHEMA?"""

@@ -7,6 +7,7 @@ import sys
 
 # Importing them is what marks their tests.
 import bad_input  # noqa: F401  pylint: disable=unused-import
+import containers  # noqa: F401  pylint: disable=unused-import
 import demo  # noqa: F401  pylint: disable=unused-import
 import executors  # noqa: F401  pylint: disable=unused-import
 import loss  # noqa: F401  pylint: disable=unused-import
