@@ -34,6 +34,7 @@
 // `complete_tail` once more; wait on `signal` for a change from what was read, or on the pipe.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -75,7 +76,7 @@ struct submission {
 };
 
 // ---- slots[i]
-// As `wait_fixed` without cookie: the slot is the cookie.
+// As `wait_entry` without cookie: the slot is the cookie.
 struct ring_request {
   uint64_t target;
   uint64_t age_ns;
@@ -119,6 +120,11 @@ struct ring_slot {
 
 inline constexpr uint32_t ring_entries_max = 4096;
 inline constexpr uint32_t ring_entries_min = 64;
+
+constexpr bool valid_ring_entries(uint64_t entries) {
+  return entries >= ring_entries_min && entries <= ring_entries_max && std::has_single_bit(entries);
+}
+
 inline constexpr size_t ring_outcomes = 60;
 
 inline constexpr size_t ring_outcomes_offset = sizeof(ring_header);

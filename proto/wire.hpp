@@ -8,7 +8,8 @@
 //
 //   dir  type            fixed part        entries (count)        descriptors
 //   c>s  hello      1    hello_fixed       driver_entry 0..8      none
-//   s>c  welcome    2    welcome_fixed     none                   lines, doorbell, state
+//   s>c  welcome    2    welcome_fixed     none                   lines, doorbell, state; with
+//                                                                feature_ring also ring, pipe
 //   s>c  page       3    page_fixed        none                   lines
 //   c>s  open       4    open_fixed        none                   none
 //   s>c  opened     5    opened_fixed      none                   none
@@ -16,7 +17,7 @@
 //   s>c  closed     7    closed_fixed      none                   none
 //   s>c  plan       8    plan_fixed        text (count bytes)     none
 //   c>s  point      9    point_fixed       none                   none
-//   c>s  wait      10    wait_fixed        none                   none
+//   c>s  wait      10    header            wait_entry 1..         none
 //   c>s  cancel    11    cancel_fixed      none                   none
 //   s>c  completion 12   header            completion_entry 1..   none
 //   s>c  probe     13    header            probe_entry 1..        none
@@ -26,6 +27,7 @@
 //   both bye       17    bye_fixed         none                   none
 //   c>s  ask       18    ask_fixed         text (count bytes)     none
 //   s>c  answer    19    answer_fixed      text (count bytes)     none
+//   c>s  kick      20    header            none                   none
 //
 // Units: *_ns nanoseconds. Ages and timeouts are relative.
 #pragma once
@@ -62,6 +64,7 @@ enum class message_type : uint16_t {
   bye = 17,
   ask = 18,
   answer = 19,
+  kick = 20,
 };
 
 inline constexpr size_t name_field_bytes = name_bytes_max + 1;  // always ends in NUL
@@ -74,6 +77,9 @@ struct header {
   uint32_t bytes;  // of the whole message
 };
 
+// Bits of hello's and welcome's `features`.
+inline constexpr uint32_t feature_ring = 1;  // requests and their ends in shared memory: ring.hpp
+
 // ---- c>s hello: the first message of a client.
 struct driver_entry {
   char name[16];      // "cuda", "hip", "vulkan", "sim", ...
@@ -85,12 +91,12 @@ struct hello_fixed {
   header head;
   uint16_t version_min;
   uint16_t version_max;
-  uint32_t features;  // bits the client can use; none is defined in version 1
+  uint32_t features;  // bits that the client can use, feature_*
   char client_name[name_field_bytes];
 };
 
-// ---- s>c welcome: the answer to hello, with three descriptors: lines, doorbell, state.
-// A later version may append ring pages after these.
+// ---- s>c welcome: the answer to hello, with three descriptors: lines, doorbell, state; where
+// `features` has feature_ring two more: the ring, and the read end of its pipe.
 struct welcome_fixed {
   header head;
   uint16_t version;
@@ -104,6 +110,8 @@ struct welcome_fixed {
   uint64_t plan_generation;  // the generation of the plan messages that follow
   char word_wait[16];        // "umwait", "mwaitx", "wfet", "wfe", "software"
   char executor[16];         // "io-uring", "gpu-reactor", "naive"
+  uint32_t ring_entries;     // of the ring, a power of two; 0 without one
+  uint32_t request_flag;     // the client's in doorbell_page::request_flags; 0 without a ring
 };
 
 // ---- s>c page: a further lines page, with one descriptor; sent before the opened that needs it.
@@ -177,9 +185,8 @@ struct point_fixed {
   char point_name[name_field_bytes];
 };
 
-// ---- c>s wait
-struct wait_fixed {
-  header head;
+// ---- c>s wait: several at once.
+struct wait_entry {
   uint64_t cookie;  // of the client's choosing; not that of a pending wait
   uint64_t target;
   uint64_t age_ns;      // how long ago the wait began; clamped to 10 s
@@ -292,6 +299,9 @@ struct answer_fixed {
   uint32_t total_bytes;
 };
 
+// ---- c>s kick: header only. Instead of a futex wake while the state page says
+// reactor_asleep_message.
+
 // Sizes and offsets. A change here is a change of the protocol: see CHANGES.md.
 #define GAR_LAYOUT(type, size)                                               \
   static_assert(sizeof(type) == (size) && std::is_standard_layout_v<type> && \
@@ -312,7 +322,7 @@ GAR_AT(hello_fixed, version_min, 8);
 GAR_AT(hello_fixed, version_max, 10);
 GAR_AT(hello_fixed, features, 12);
 GAR_AT(hello_fixed, client_name, 16);
-GAR_LAYOUT(welcome_fixed, 80);
+GAR_LAYOUT(welcome_fixed, 88);
 GAR_AT(welcome_fixed, version, 8);
 GAR_AT(welcome_fixed, plan_scopes, 10);
 GAR_AT(welcome_fixed, features, 12);
@@ -324,6 +334,8 @@ GAR_AT(welcome_fixed, pages_max, 36);
 GAR_AT(welcome_fixed, plan_generation, 40);
 GAR_AT(welcome_fixed, word_wait, 48);
 GAR_AT(welcome_fixed, executor, 64);
+GAR_AT(welcome_fixed, ring_entries, 80);
+GAR_AT(welcome_fixed, request_flag, 84);
 GAR_LAYOUT(page_fixed, 16);
 GAR_AT(page_fixed, page_index, 8);
 GAR_AT(page_fixed, reserved, 10);
@@ -361,16 +373,16 @@ GAR_LAYOUT(point_fixed, 80);
 GAR_AT(point_fixed, point, 8);
 GAR_AT(point_fixed, reserved, 12);
 GAR_AT(point_fixed, point_name, 16);
-GAR_LAYOUT(wait_fixed, 64);
-GAR_AT(wait_fixed, cookie, 8);
-GAR_AT(wait_fixed, target, 16);
-GAR_AT(wait_fixed, age_ns, 24);
-GAR_AT(wait_fixed, timeout_ns, 32);
-GAR_AT(wait_fixed, plan_generation, 40);
-GAR_AT(wait_fixed, stream, 48);
-GAR_AT(wait_fixed, stream_generation, 52);
-GAR_AT(wait_fixed, point, 56);
-GAR_AT(wait_fixed, rows, 60);
+GAR_LAYOUT(wait_entry, 56);
+GAR_AT(wait_entry, cookie, 0);
+GAR_AT(wait_entry, target, 8);
+GAR_AT(wait_entry, age_ns, 16);
+GAR_AT(wait_entry, timeout_ns, 24);
+GAR_AT(wait_entry, plan_generation, 32);
+GAR_AT(wait_entry, stream, 40);
+GAR_AT(wait_entry, stream_generation, 44);
+GAR_AT(wait_entry, point, 48);
+GAR_AT(wait_entry, rows, 52);
 GAR_LAYOUT(cancel_fixed, 16);
 GAR_AT(cancel_fixed, cookie, 8);
 GAR_LAYOUT(completion_entry, 88);

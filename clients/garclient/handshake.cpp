@@ -36,10 +36,10 @@ result<void> handshake::take(const proto::message& m, reception& with) {
     return error(static_cast<errc>(refusal->code), {refusal->text});
   }
   const proto::message_type type = proto::type_of(m);
-  if (with.descriptor_count != proto::descriptors_of(type)) {
+  if (with.descriptor_count != proto::descriptors_of(m)) {
     return error(errc::UnexpectedDescriptors,
                  {std::to_string(with.descriptor_count), std::string(proto::name_of(type)),
-                  std::to_string(proto::descriptors_of(type))});
+                  std::to_string(proto::descriptors_of(m))});
   }
   if (!welcome_) {
     if (const auto* welcome = std::get_if<proto::welcome>(&m)) return take_welcome(*welcome, with);

@@ -297,10 +297,10 @@ result<std::vector<proto::probe_entry>> link::receive(const publish_function& pu
 result<void> link::take(const proto::message& m, reception& with, const publish_function& publish,
                         std::vector<proto::probe_entry>& probes) {
   const proto::message_type type = proto::type_of(m);
-  if (with.descriptor_count != proto::descriptors_of(type)) {
+  if (with.descriptor_count != proto::descriptors_of(m)) {
     return error(errc::UnexpectedDescriptors,
                  {std::to_string(with.descriptor_count), std::string(proto::name_of(type)),
-                  std::to_string(proto::descriptors_of(type))});
+                  std::to_string(proto::descriptors_of(m))});
   }
   return std::visit(overloaded{
                         [&](const proto::page& p) { return take_page(p, with); },

@@ -17,8 +17,10 @@ std::string_view name_of(message_type type) {
   return layout_of(type).name;
 }
 
-size_t descriptors_of(message_type type) {
-  return layout_of(type).descriptors;
+size_t descriptors_of(const message& m) {
+  const auto* greeting = std::get_if<welcome>(&m);
+  const bool ring = greeting && (greeting->features & feature_ring) != 0;
+  return layout_of(type_of(m)).descriptors + (ring ? ring_descriptors : 0);
 }
 
 message_type type_of(const message& m) {

@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -49,6 +50,8 @@ struct welcome {
   uint64_t plan_generation = 0;
   std::string word_wait;
   std::string executor;
+  uint32_t ring_entries = 0;  // a power of two with feature_ring, else 0
+  uint32_t request_flag = 0;
   bool operator==(const welcome&) const = default;
 };
 struct page {
@@ -110,6 +113,13 @@ struct wait {
   uint32_t rows = 0;
   bool operator==(const wait&) const = default;
 };
+struct waits {
+  waits() = default;
+  waits(std::vector<wait> all) : entries(std::move(all)) {}
+  waits(wait one) : entries{one} {}
+  std::vector<wait> entries;
+  bool operator==(const waits&) const = default;
+};
 struct cancel {
   uint64_t cookie = 0;
   bool operator==(const cancel&) const = default;
@@ -151,17 +161,21 @@ struct answer {
   bool operator==(const answer&) const = default;
 };
 
+struct kick {
+  bool operator==(const kick&) const = default;
+};
+
 using message =
-    std::variant<hello, welcome, page, open, opened, close, closed, plan_scope, point, wait, cancel,
-                 completions, probes, statuses, outcomes, refusal, bye, ask, answer>;
+    std::variant<hello, welcome, page, open, opened, close, closed, plan_scope, point, waits,
+                 cancel, completions, probes, statuses, outcomes, refusal, bye, ask, answer, kick>;
 
 // Which end may send it. A message that only the other end sends is OutOfState for the receiver.
 enum class sender : uint8_t { client, server, both };
 sender sender_of(message_type type);
 std::string_view name_of(message_type type);
 message_type type_of(const message& m);
-// Descriptors that come with it: welcome 3, page 1, others 0.
-size_t descriptors_of(message_type type);
+// Descriptors that come with it: welcome 3, or 5 with a ring; page 1; others 0.
+size_t descriptors_of(const message& m);
 
 // A frame as one SEQPACKET message delivered it.
 result<message> decode(std::span<const std::byte> frame);
@@ -172,6 +186,7 @@ result<message> decode(std::span<const std::byte> frame);
 std::vector<std::byte> encode(const message& m);
 
 // How many entries of each kind fit into one frame.
+inline constexpr size_t wait_entries_max = (frame_bytes_max - sizeof(header)) / sizeof(wait_entry);
 inline constexpr size_t completion_entries_max =
     (frame_bytes_max - sizeof(header)) / sizeof(completion_entry);
 inline constexpr size_t probe_entries_max =

@@ -5,11 +5,13 @@
 #include "lib/core/codec.hpp"
 #include "lib/core/message_layout.hpp"
 #include "lib/core/utf8.hpp"
+#include "proto/pages.hpp"
+#include "proto/ring.hpp"
 
 namespace gar::proto {
 namespace {
 
-static_assert(std::variant_size_v<message> == 19, "every message has a take() below");
+static_assert(std::variant_size_v<message> == 20, "every message has a take() below");
 
 // A frame whose length and count are right, and the first thing found wrong in it since.
 class reading {
@@ -132,6 +134,13 @@ message take_welcome(reading& r) {
   m.plan_generation = fixed.plan_generation;
   m.word_wait = r.name(fixed.word_wait, "the word wait is not 1..15 bytes of plain UTF-8");
   m.executor = r.name(fixed.executor, "the executor is not 1..15 bytes of plain UTF-8");
+  const bool ring = (fixed.features & feature_ring) != 0;
+  r.need(ring ? valid_ring_entries(fixed.ring_entries) : fixed.ring_entries == 0,
+         "the ring's entries are not a power of two in 64..4096, or 0 without a ring");
+  r.need(fixed.request_flag < (ring ? request_flags_max : 1),
+         "the request flag is not 0..3071, or 0 without a ring");
+  m.ring_entries = fixed.ring_entries;
+  m.request_flag = fixed.request_flag;
   return m;
 }
 
@@ -204,18 +213,13 @@ message take_point(reading& r) {
 }
 
 message take_wait(reading& r) {
-  const auto fixed = r.fixed<wait_fixed>();
-  r.need(fixed.point <= points_per_client_max, "the point's number is not 0..256");
-  wait m;
-  m.cookie = fixed.cookie;
-  m.target = fixed.target;
-  m.age_ns = fixed.age_ns;
-  m.timeout_ns = fixed.timeout_ns;
-  m.plan_generation = fixed.plan_generation;
-  m.stream = fixed.stream;
-  m.stream_generation = fixed.stream_generation;
-  m.point_number = fixed.point;
-  m.rows = fixed.rows;
+  waits m;
+  m.entries.reserve(r.count());
+  for (const wait_entry& e : r.entries<wait_entry>()) {
+    r.need(e.point <= points_per_client_max, "the point's number is not 0..256");
+    m.entries.push_back({e.cookie, e.target, e.age_ns, e.timeout_ns, e.plan_generation, e.stream,
+                         e.stream_generation, e.point, e.rows});
+  }
   return m;
 }
 
@@ -332,6 +336,8 @@ message take(message_type type, reading& r) {
       return take_ask(r);
     case message_type::answer:
       return take_answer(r);
+    case message_type::kick:
+      return kick{};
   }
   assertion_failed("a known message type", __FILE__, __LINE__);
 }

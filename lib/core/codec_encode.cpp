@@ -81,6 +81,8 @@ bytes give(const welcome& m) {
   fixed.plan_generation = m.plan_generation;
   set_field(fixed.word_wait, m.word_wait);
   set_field(fixed.executor, m.executor);
+  fixed.ring_entries = m.ring_entries;
+  fixed.request_flag = m.request_flag;
   return start(message_type::welcome, fixed);
 }
 
@@ -144,18 +146,14 @@ bytes give(const point& m) {
   return start(message_type::point, fixed);
 }
 
-bytes give(const wait& m) {
-  wait_fixed fixed{};
-  fixed.cookie = m.cookie;
-  fixed.target = m.target;
-  fixed.age_ns = m.age_ns;
-  fixed.timeout_ns = m.timeout_ns;
-  fixed.plan_generation = m.plan_generation;
-  fixed.stream = m.stream;
-  fixed.stream_generation = m.stream_generation;
-  fixed.point = m.point_number;
-  fixed.rows = m.rows;
-  return start(message_type::wait, fixed);
+bytes give(const waits& m) {
+  std::vector<wait_entry> entries;
+  entries.reserve(m.entries.size());
+  for (const wait& w : m.entries) {
+    entries.push_back({w.cookie, w.target, w.age_ns, w.timeout_ns, w.plan_generation, w.stream,
+                       w.stream_generation, w.point_number, w.rows});
+  }
+  return with_entries(message_type::wait, header{}, entries);
 }
 
 bytes give(const cancel& m) {
@@ -207,6 +205,10 @@ bytes give(const answer& m) {
   fixed.offset_bytes = m.offset_bytes;
   fixed.total_bytes = m.total_bytes;
   return with_text(message_type::answer, fixed, m.part);
+}
+
+bytes give(const kick&) {
+  return start(message_type::kick, header{});
 }
 
 }  // namespace

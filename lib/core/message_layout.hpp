@@ -15,12 +15,15 @@ namespace gar::proto {
 struct message_layout {
   std::string_view name;
   sender from;
-  size_t descriptors;
+  size_t descriptors;  // without those of a ring
   size_t fixed_bytes;
   size_t entry_bytes;  // 1 where the entries are the bytes of a text, 0 where there are none
   size_t count_min;
   size_t count_max;
 };
+
+// Of a welcome, beside its others: the ring, and its pipe's read end.
+inline constexpr size_t ring_descriptors = 2;
 
 // In the order of message_type, which starts at 1.
 inline constexpr message_layout message_layouts[] = {
@@ -33,7 +36,7 @@ inline constexpr message_layout message_layouts[] = {
     {"closed", sender::server, 0, sizeof(closed_fixed), 0, 0, 0},
     {"plan", sender::server, 0, sizeof(plan_fixed), 1, 1, plan_bytes_max},
     {"point", sender::client, 0, sizeof(point_fixed), 0, 0, 0},
-    {"wait", sender::client, 0, sizeof(wait_fixed), 0, 0, 0},
+    {"wait", sender::client, 0, sizeof(header), sizeof(wait_entry), 1, wait_entries_max},
     {"cancel", sender::client, 0, sizeof(cancel_fixed), 0, 0, 0},
     {"completion", sender::server, 0, sizeof(header), sizeof(completion_entry), 1,
      completion_entries_max},
@@ -44,10 +47,11 @@ inline constexpr message_layout message_layouts[] = {
     {"bye", sender::both, 0, sizeof(bye_fixed), 0, 0, 0},
     {"ask", sender::client, 0, sizeof(ask_fixed), 1, 1, ask_bytes_max},
     {"answer", sender::server, 0, sizeof(answer_fixed), 1, 1, answer_part_bytes_max},
+    {"kick", sender::client, 0, sizeof(header), 0, 0, 0},
 };
 inline constexpr size_t message_types = sizeof(message_layouts) / sizeof(message_layouts[0]);
 
-static_assert(message_types == static_cast<size_t>(message_type::answer));
+static_assert(message_types == static_cast<size_t>(message_type::kick));
 static_assert(message_types == std::variant_size_v<message>);
 
 constexpr bool known_type(uint16_t type) {

@@ -128,7 +128,9 @@ class node {
   void on(session& s, const proto::open& m);
   void on(session& s, const proto::close& m);
   void on(session& s, const proto::point& m);
-  void on(session& s, const proto::wait& m, instant now);
+  void on(session& s, const proto::waits& m, instant now);
+  void start(session& s, const proto::wait& m, instant now);
+  void on(session& s, const proto::kick& m);
   void on(session& s, const proto::cancel& m);
   void on(session& s, const proto::statuses& m);
   void on(session& s, const proto::outcomes& m);

@@ -128,7 +128,15 @@ result<void> node::may_wait(session& s, const proto::wait& m) {
   return {};
 }
 
-void node::on(session& s, const proto::wait& m, instant now) {
+void node::on(session& s, const proto::waits& m, instant now) {
+  for (const proto::wait& one : m.entries) start(s, one, now);
+}
+
+void node::on(session& s, const proto::kick&) {
+  fail(s, {0, proto::message_type::kick}, error(errc::OutOfState, {"kick", "without a ring"}));
+}
+
+void node::start(session& s, const proto::wait& m, instant now) {
   const request of{m.cookie, proto::message_type::wait};
   result<void> may = may_wait(s, m);
   if (!may) return refuse(s, of, may.error());

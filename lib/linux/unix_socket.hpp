@@ -30,7 +30,7 @@ namespace gar {
 
 enum class socket_type : uint8_t { seqpacket, stream };
 
-inline constexpr size_t descriptors_max = 4;  // with one message
+inline constexpr size_t descriptors_max = 5;  // with one message
 
 struct listen_options {
   socket_type type = socket_type::seqpacket;

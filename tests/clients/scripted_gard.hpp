@@ -82,13 +82,19 @@ class scripted_gard {
     script_.completes = on;
   }
 
-  // What came, of one type.
+  // What came, of one type; of waits each by itself.
   template <class M>
   std::vector<M> received() {
     std::lock_guard lock(mutex_);
     std::vector<M> of_type;
     for (const proto::message& m : log_) {
-      if (const M* one = std::get_if<M>(&m)) of_type.push_back(*one);
+      if constexpr (std::is_same_v<M, proto::wait>) {
+        const auto* several = std::get_if<proto::waits>(&m);
+        if (several)
+          of_type.insert(of_type.end(), several->entries.begin(), several->entries.end());
+      } else if (const M* one = std::get_if<M>(&m)) {
+        of_type.push_back(*one);
+      }
     }
     return of_type;
   }
@@ -169,19 +175,23 @@ class scripted_gard {
     if (const auto* o = std::get_if<proto::open>(&m)) return open(c, *o);
     if (const auto* x = std::get_if<proto::close>(&m)) return reply(c, proto::closed{x->cookie});
     if (const auto* x = std::get_if<proto::cancel>(&m)) return cancel(c, *x);
-    if (const auto* w = std::get_if<proto::wait>(&m)) {
-      const auto on_wait = script_.on_wait;
-      if (on_wait) {
-        lock.unlock();
-        const bool dealt_with = on_wait(*w);
-        lock.lock();
-        if (dealt_with) return;
-      }
-      if (script_.refuses_waits != errc{}) {
-        return refuse(c, w->cookie, script_.refuses_waits, proto::message_type::wait);
-      }
-      c.pending.emplace(w->cookie, *w);
+    if (const auto* several = std::get_if<proto::waits>(&m)) {
+      for (const proto::wait& w : several->entries) wait(c, w, lock);
     }
+  }
+
+  void wait(connection& c, const proto::wait& w, std::unique_lock<std::mutex>& lock) {
+    const auto on_wait = script_.on_wait;
+    if (on_wait) {
+      lock.unlock();
+      const bool dealt_with = on_wait(w);
+      lock.lock();
+      if (dealt_with) return;
+    }
+    if (script_.refuses_waits != errc{}) {
+      return refuse(c, w.cookie, script_.refuses_waits, proto::message_type::wait);
+    }
+    c.pending.emplace(w.cookie, w);
   }
 
   void welcome(connection& c) {

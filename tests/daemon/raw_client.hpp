@@ -156,7 +156,7 @@ class raw_client {
       result<proto::message> m = proto::decode(std::span(frame).first(got->bytes));
       EXPECT_TRUE(m.has_value()) << m.error().text();
       if (!m) return std::nullopt;
-      EXPECT_EQ(got->descriptor_count, proto::descriptors_of(proto::type_of(*m)));
+      EXPECT_EQ(got->descriptor_count, proto::descriptors_of(*m));
       take_pages(*m, *got);
       return std::move(*m);
     }

@@ -17,9 +17,9 @@ TABLES = {
     "hello": ["hello_fixed", "driver_entry"], "welcome": ["welcome_fixed"], "page": ["page_fixed"],
     "bye": ["bye_fixed"], "open": ["open_fixed"], "opened": ["opened_fixed"],
     "close": ["close_fixed"], "plan": ["plan_fixed"], "point": ["point_fixed"],
-    "wait": ["wait_fixed"], "completion": ["completion_entry"], "probe": ["probe_entry"],
+    "wait": ["wait_entry"], "completion": ["completion_entry"], "probe": ["probe_entry"],
     "status": ["status_entry"], "outcome": ["outcome_entry"], "error": ["error_fixed"],
-    "ask": ["ask_fixed"], "answer": ["answer_fixed"],
+    "ask": ["ask_fixed"], "answer": ["answer_fixed"], "kick": [],
 }
 SIGNED = {("completion_entry", "status"), ("status_entry", "status")}
 IN_PROSE = {"cancel_fixed", "closed_fixed", "header"}

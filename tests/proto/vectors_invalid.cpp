@@ -96,6 +96,7 @@ void add_lengths(collector& to) {
     longer.replace(4, 4, little_endian(longer.size(), 4));
     to.add("wrong_length", one.message + "_long", one.message, longer,
            "One byte too long for its type and count; the header's length agrees.");
+    if (one.bytes.size() == 8) continue;  // a header is the whole of it
     to.add("wrong_length", one.message + "_header_only", one.message,
            one.bytes.substr(0, 4) + little_endian(8, 4), "Nothing behind the header.");
   }
@@ -114,7 +115,7 @@ void add_oversized(collector& to) {
 }
 
 void add_unknown_types(collector& to) {
-  for (const uint16_t type : {0, 20, 255, 65535}) {
+  for (const uint16_t type : {0, 21, 255, 65535}) {
     to.add("unknown_type", std::to_string(type), "", frame_writer(type, 0).u64("", 0).frame(),
            "No message has this type.", errc::UnknownMessage);
   }
@@ -128,8 +129,8 @@ void add_counts(collector& to) {
   }
   // Without entries where there must be some: the fixed part alone, lengths agreeing.
   const std::pair<const char*, size_t> needy[] = {
-      {"plan/default", 88}, {"completion/parked", 8}, {"probe/one", 8},    {"status/each", 8},
-      {"outcome/each", 8},  {"ask/status", 16},       {"answer/whole", 24}};
+      {"plan/default", 88}, {"wait/usual", 8},   {"completion/parked", 8}, {"probe/one", 8},
+      {"status/each", 8},   {"outcome/each", 8}, {"ask/status", 16},       {"answer/whole", 24}};
   for (const auto& [name, fixed_bytes] : needy) {
     const vector_case& right = to.right().at(name);
     std::string bytes = right.bytes.substr(0, fixed_bytes);
@@ -301,6 +302,14 @@ void add_ranges(collector& to) {
            "A page is a multiple of 4096 bytes.");
   to.spoil("range", "welcome_pages_0", "welcome/usual", 36, u32(0), "1..16 pages.");
   to.spoil("range", "welcome_pages_17", "welcome/usual", 36, u32(17), "1..16 pages.");
+  to.spoil("range", "welcome_entries_without_ring", "welcome/usual", 80, u32(64),
+           "No ring, no entries.");
+  to.spoil("range", "welcome_flag_without_ring", "welcome/usual", 84, u32(1),
+           "No ring, no request flag.");
+  to.spoil("range", "welcome_entries_0", "welcome/ring", 80, u32(0), "A ring has 64..4096.");
+  to.spoil("range", "welcome_entries_odd", "welcome/ring", 80, u32(96), "No power of two.");
+  to.spoil("range", "welcome_entries_8192", "welcome/ring", 80, u32(8192), "64..4096.");
+  to.spoil("range", "welcome_flag_3072", "welcome/ring", 84, u32(3072), "0..3071.");
   to.spoil("range", "page_index_0", "page/second", 8, u16(0), "Page 0 comes with the welcome.");
   to.spoil("range", "page_index_16", "page/second", 8, u16(16), "1..15.");
   to.spoil("range", "page_bytes_small", "page/second", 12, u32(2048),
@@ -313,7 +322,7 @@ void add_ranges(collector& to) {
   to.spoil("range", "plan_8193_scopes", "plan/default", 20, u16(8193), "At most 8192 scopes.");
   to.spoil("range", "point_0", "point/first", 8, u32(0), "0 means none and has no name.");
   to.spoil("range", "point_257", "point/first", 8, u32(257), "1..256.");
-  to.spoil("range", "wait_point_257", "wait/usual", 56, u32(257), "0..256.");
+  to.spoil("range", "wait_point_257", "wait/usual", 8 + 48, u32(257), "0..256.");
   to.spoil("range", "outcome_point_257", "outcome/each", 8 + 32, u32(257), "0..256.");
   to.spoil("range", "error_code_0", "error/refusal", 16, u16(0), "0 is no error.");
   to.spoil("range", "answer_total", "answer/whole", 20, u32((16u << 20) + 1), "More than 16 MiB.");

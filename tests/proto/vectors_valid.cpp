@@ -67,11 +67,12 @@ void add_hello(collector& to) {
 
 frame_writer welcome(uint16_t scopes, uint64_t client_id, uint32_t page_bytes, uint32_t limit,
                      uint32_t pages_max, uint64_t generation, std::string_view word_wait,
-                     std::string_view executor) {
+                     std::string_view executor, uint32_t ring_entries = 0,
+                     uint32_t request_flag = 0) {
   return frame_writer(2, 0)
       .u16("version", 1)
       .u16("plan_scopes", scopes)
-      .u32("features", 0)
+      .u32("features", ring_entries == 0 ? 0 : 1)
       .u64("client_id", client_id)
       .u32("page_bytes", page_bytes)
       .u32("streams_max", limit)
@@ -79,17 +80,22 @@ frame_writer welcome(uint16_t scopes, uint64_t client_id, uint32_t page_bytes, u
       .u32("pages_max", pages_max)
       .u64("plan_generation", generation)
       .field("word_wait", word_wait, 16)
-      .field("executor", executor, 16);
+      .field("executor", executor, 16)
+      .u32("ring_entries", ring_entries)
+      .u32("request_flag", request_flag);
 }
 
 void add_welcome(collector& to) {
   to.add("welcome", "usual", welcome(1, 7, 4096, 1024, 16, 1, "software", "gpu-reactor"),
          "One plan follows; pages of 4096 bytes. Three descriptors come with it.");
   to.add("welcome", "largest",
-         welcome(8192, u64_max, 65536, u32_max, 16, u64_max, "word-wait-of-15", "executor-of-15."),
-         "Every field at its largest; pages of 64 KiB.");
+         welcome(8192, u64_max, 65536, u32_max, 16, u64_max, "word-wait-of-15", "executor-of-15.",
+                 4096, 3071),
+         "Every field at its largest; pages of 64 KiB, and a ring.");
   to.add("welcome", "smallest", welcome(1, 0, 4096, 0, 1, 0, "w", "e"),
          "Every field at its smallest.");
+  to.add("welcome", "ring", welcome(1, 8, 4096, 1024, 16, 1, "software", "gpu-reactor", 1024, 0),
+         "With a ring of 1024 entries. Five descriptors come with it.");
 }
 
 frame_writer page(uint16_t index, uint32_t page_bytes) {
@@ -200,10 +206,10 @@ void add_point(collector& to) {
   to.add("point", "short", point(2, "p"), "A name of one byte.");
 }
 
-frame_writer wait(uint64_t cookie, uint64_t target, uint64_t age_ns, uint64_t timeout_ns,
-                  uint64_t generation, uint32_t stream, uint32_t stream_generation, uint32_t point,
-                  uint32_t rows) {
-  return frame_writer(10, 0)
+void wait(frame_writer& frame, uint64_t cookie, uint64_t target, uint64_t age_ns,
+          uint64_t timeout_ns, uint64_t generation, uint32_t stream, uint32_t stream_generation,
+          uint32_t point, uint32_t rows) {
+  frame.entry()
       .u64("cookie", cookie)
       .u64("target", target)
       .u64("age_ns", age_ns)
@@ -216,13 +222,23 @@ frame_writer wait(uint64_t cookie, uint64_t target, uint64_t age_ns, uint64_t ti
 }
 
 void add_wait(collector& to) {
-  to.add("wait", "usual", wait(42, 4712, 1500, 0, 1, 3, 2, 1, 32),
-         "No timeout, at point 1, in the band of 32 rows.");
-  to.add("wait", "smallest", wait(0, 0, 0, 0, 0, 0, 0, 0, 0), "Every field 0.");
-  to.add("wait", "largest",
-         wait(u64_max, u64_max, u64_max, u64_max, u64_max, u32_max, u32_max, 256, u32_max),
-         "Every field at its largest; the age counts as 10 s.");
+  frame_writer usual(10, 1);
+  wait(usual, 42, 4712, 1500, 0, 1, 3, 2, 1, 32);
+  to.add("wait", "usual", usual, "No timeout, at point 1, in the band of 32 rows.");
+  frame_writer smallest(10, 1);
+  wait(smallest, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+  to.add("wait", "smallest", smallest, "Every field 0.");
+  frame_writer largest(10, 1);
+  wait(largest, u64_max, u64_max, u64_max, u64_max, u64_max, u32_max, u32_max, 256, u32_max);
+  to.add("wait", "largest", largest, "Every field at its largest; the age counts as 10 s.");
+  frame_writer several(10, 3);
+  for (uint32_t i = 0; i < 3; ++i) wait(several, 43 + i, 4712 + i, 0, 0, 1, 3, 2, 0, 0);
+  to.add("wait", "several", several, "Three waits; each is taken or refused by itself.");
+  frame_writer most(10, 73);
+  for (uint32_t i = 0; i < 73; ++i) wait(most, 100 + i, 1 + i, 0, 0, 1, i, 1, 0, 0);
+  to.add("wait", "most", most, "As many as fit.");
   to.add("cancel", "usual", frame_writer(11, 0).u64("cookie", 42), "Ends the wait with cookie 42.");
+  to.add("kick", "usual", frame_writer(20, 0), "Wakes a reactor that no futex reaches.");
 }
 
 void completion(frame_writer& frame, uint64_t cookie, uint64_t wait_ns, uint64_t slept_ns,
