@@ -29,6 +29,7 @@ inline constexpr status not_initialized = 3;
 inline constexpr status stub_library = 34;
 inline constexpr status no_device = 100;
 inline constexpr status invalid_context = 201;
+inline constexpr status operating_system = 304;
 inline constexpr status invalid_handle = 400;
 inline constexpr status not_ready = 600;
 inline constexpr status context_is_destroyed = 709;
@@ -36,8 +37,9 @@ inline constexpr status host_memory_already_registered = 712;
 inline constexpr status not_permitted = 800;
 inline constexpr status not_supported = 801;
 // Everything a stream capture can refuse lies in here.
-inline constexpr status capture_first = 900;  // CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
-inline constexpr status capture_last = 908;   // CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD
+inline constexpr status capture_first = 900;   // CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
+inline constexpr status captured_event = 907;  // and this: the event itself is a graph's
+inline constexpr status capture_last = 908;    // CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD
 
 inline constexpr capture_mode capture_relaxed = 2;
 inline constexpr capture_status capture_none = 0;
@@ -87,6 +89,8 @@ static_assert(offsetof(memory_operation, alias) == 32);
   X(CtxSynchronize, cuCtxSynchronize, PFN_cuCtxSynchronize_v2000, status())                       \
   X(DevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, PFN_cuDevicePrimaryCtxRetain_v7000,         \
     status(context* primary, device of))                                                          \
+  X(DevicePrimaryCtxGetState, cuDevicePrimaryCtxGetState, PFN_cuDevicePrimaryCtxGetState_v7000,   \
+    status(device of, unsigned* flags, int* active))                                              \
   X(DevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, PFN_cuDevicePrimaryCtxRelease_v11000,  \
     status(device of))                                                                            \
   X(StreamGetCtx, cuStreamGetCtx, PFN_cuStreamGetCtx_v9020, status(stream of, context* owner))    \

@@ -22,6 +22,7 @@ static_assert(not_initialized == CUDA_ERROR_NOT_INITIALIZED);
 static_assert(stub_library == CUDA_ERROR_STUB_LIBRARY);
 static_assert(no_device == CUDA_ERROR_NO_DEVICE);
 static_assert(invalid_context == CUDA_ERROR_INVALID_CONTEXT);
+static_assert(operating_system == CUDA_ERROR_OPERATING_SYSTEM);
 static_assert(invalid_handle == CUDA_ERROR_INVALID_HANDLE);
 static_assert(not_ready == CUDA_ERROR_NOT_READY);
 static_assert(context_is_destroyed == CUDA_ERROR_CONTEXT_IS_DESTROYED);
@@ -29,6 +30,7 @@ static_assert(host_memory_already_registered == CUDA_ERROR_HOST_MEMORY_ALREADY_R
 static_assert(not_permitted == CUDA_ERROR_NOT_PERMITTED);
 static_assert(not_supported == CUDA_ERROR_NOT_SUPPORTED);
 static_assert(capture_first == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+static_assert(captured_event == CUDA_ERROR_CAPTURED_EVENT);
 static_assert(capture_last == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
 static_assert(capture_relaxed == CU_STREAM_CAPTURE_MODE_RELAXED);
 static_assert(capture_none == CU_STREAM_CAPTURE_STATUS_NONE);

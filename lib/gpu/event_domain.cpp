@@ -30,6 +30,13 @@ result<std::shared_ptr<event_domain>> event_domains::at_current() {
   std::lock_guard hold(lock_);
   std::shared_ptr<event_domain> known = live_[current.device].lock();
   if (known && !known->lost() && still_holds(*known)) return known;
+  // To retain one that nobody has made would make it, and no stream of the program's belongs to it.
+  bool has = false;
+  if (driver_status told = driver_.has_primary(current.device, has); !told) return failed(told);
+  if (!has) {
+    return error(errc::ForeignStream, {driver_.domain_text(current),
+                                       "the device's primary context, which is not in use"});
+  }
   domain_id primary;
   if (driver_status retained = driver_.retain(current.device, primary); !retained) {
     return failed(retained);

@@ -17,7 +17,8 @@ int map(void* device, void* host, size_t bytes, void** mapping, gar_device_failu
   driver_status why;
   *mapping = all.map(domain->shared_from_this(), host, bytes, why);
   if (*mapping) return 0;
-  return device_failed(failure, why.number, why.call, all.driver().text_of(why.number));
+  return device_failed(failure, why.number, why.call,
+                       text_of_unregistered(all.driver(), why.number));
 }
 
 int unmap(void*, void* mapping) {

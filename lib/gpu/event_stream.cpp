@@ -111,8 +111,11 @@ int event_stream::arm(uint64_t sequence, const gar_device_store& word, const gar
   if (int refused = refuse_elsewhere(failure); refused != 0) return refused;
 
   thread_state before;
-  const driver_status moved = driver_.make_current(domain_->id(), before);
-  if (!moved) return fail_record(moved, failure);
+  // A default stream is not refused where its domain is current.
+  if (kind_ == stream_kind::own) {
+    const driver_status moved = driver_.make_current(domain_->id(), before);
+    if (!moved) return fail_record(moved, failure);
+  }
   int answer = refuse_capturing(failure);
   if (answer == 0) answer = record(sequence, word, bell, failure);
   driver_.leave(before);
@@ -123,12 +126,15 @@ int event_stream::record(uint64_t sequence, const gar_device_store& word,
                          const gar_device_store* bell, gar_device_failure* failure) {
   event_ring::slot* in = nullptr;
   driver_status enqueued = authority_.take(in);
+  if (enqueued) enqueued = driver_.record_event(in->event, handle_);
+  // A capture has begun since it was looked for; nothing was enqueued yet.
+  const bool refused = driver_.refused_by_capture(enqueued.number);
   if (enqueued) {
-    // From here on something may be pending, whatever becomes of the record.
+    // From here on stores may be pending, whatever becomes of the record.
     touched_ = true;
     aim(word, sequence);
     if (bell) aim(*bell, sequence);
-    enqueued = enqueue(*in, word, bell);
+    enqueued = enqueue_stores(word, bell);
   }
   if (enqueued) {
     authority_.publish(sequence, in);
@@ -136,7 +142,9 @@ int event_stream::record(uint64_t sequence, const gar_device_store& word,
     last_word_ = host_word(word);
     return 0;
   }
-  const int answer = fail_record(enqueued, failure);
+  const int answer =
+      refused ? device_refused(failure, errc::Capturing, "recording", "a capture has just begun")
+              : fail_record(enqueued, failure);
   driver_.forget_error();
   if (in) authority_.give_back(in);
   return answer;
@@ -186,15 +194,9 @@ int event_stream::refuse_capturing(gar_device_failure* failure) {
   return device_refused(failure, errc::Capturing, "recording", what);
 }
 
-driver_status event_stream::enqueue(event_ring::slot& in, const gar_device_store& word,
-                                    const gar_device_store* bell) {
-  const driver_status recorded = driver_.record_event(in.event, handle_);
-  if (!recorded || stores_.way == store_way::none) return recorded;
-  return enqueue_stores(word, bell);
-}
-
 driver_status event_stream::enqueue_stores(const gar_device_store& word,
                                            const gar_device_store* bell) {
+  if (stores_.way == store_way::none) return {};
   std::array<device_store, 2> both{seen_by_device(word), {}};
   size_t count = 1;
   if (bell) both[count++] = seen_by_device(*bell);

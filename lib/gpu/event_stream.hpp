@@ -83,8 +83,6 @@ class event_stream {
   int refuse_capturing(gar_device_failure* failure);
   int record(uint64_t sequence, const gar_device_store& word, const gar_device_store* bell,
              gar_device_failure* failure);
-  driver_status enqueue(event_ring::slot& in, const gar_device_store& word,
-                        const gar_device_store* bell);
   driver_status enqueue_stores(const gar_device_store& word, const gar_device_store* bell);
   void aim(const gar_device_store& store, uint64_t sequence);
   int fail_record(const driver_status& status, gar_device_failure* failure);

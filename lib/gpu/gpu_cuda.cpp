@@ -88,6 +88,14 @@ driver_status cuda_streams::retain(int32_t device, domain_id& primary) const {
   return {retained, "cuDevicePrimaryCtxRetain"};
 }
 
+driver_status cuda_streams::has_primary(int32_t device, bool& has) const {
+  unsigned flags = 0;
+  int active = 0;
+  const cuda::status asked = calls_.DevicePrimaryCtxGetState(device, &flags, &active);
+  has = active != 0;
+  return {asked, "cuDevicePrimaryCtxGetState"};
+}
+
 driver_status cuda_streams::release(const domain_id& primary) const {
   return {calls_.DevicePrimaryCtxRelease(primary.device), "cuDevicePrimaryCtxRelease_v2"};
 }

@@ -40,8 +40,12 @@ class cuda_streams final : public stream_driver {
   bool query_may_block() const override { return false; }
 
   bool pending(int32_t status) const override { return status == cuda::not_ready; }
+  bool may_be_memory_limit(int32_t status) const override {
+    return status == cuda::out_of_memory || status == cuda::operating_system;
+  }
   bool refused_by_capture(int32_t status) const override {
-    return status >= cuda::capture_first && status <= cuda::capture_last;
+    return status >= cuda::capture_first && status <= cuda::capture_last &&
+           status != cuda::captured_event;
   }
   bool domain_is_gone(int32_t status) const override {
     return status == cuda::context_is_destroyed || status == cuda::invalid_context;
@@ -57,6 +61,7 @@ class cuda_streams final : public stream_driver {
 
   driver_status current_domain(domain_id& current, bool with_device) const override;
   driver_status retain(int32_t device, domain_id& primary) const override;
+  driver_status has_primary(int32_t device, bool& has) const override;
   driver_status release(const domain_id& primary) const override;
   driver_status synchronize_domain() const override;
 

@@ -39,8 +39,12 @@ class hip_streams final : public stream_driver {
   bool query_may_block() const override { return true; }
 
   bool pending(int32_t status) const override { return status == hip::not_ready; }
+  bool may_be_memory_limit(int32_t status) const override {
+    return status == hip::out_of_memory || status == hip::invalid_value;
+  }
   bool refused_by_capture(int32_t status) const override {
-    return status >= hip::capture_first && status <= hip::capture_last;
+    return status >= hip::capture_first && status <= hip::capture_last &&
+           status != hip::captured_event;
   }
   bool domain_is_gone(int32_t status) const override {
     return status == hip::context_is_destroyed || status == hip::invalid_context;
@@ -56,6 +60,11 @@ class hip_streams final : public stream_driver {
 
   driver_status current_domain(domain_id& current, bool with_device) const override;
   driver_status retain(int32_t device, domain_id& primary) const override;
+  // A device always has one.
+  driver_status has_primary(int32_t, bool& has) const override {
+    has = true;
+    return {};
+  }
   driver_status release(const domain_id& primary) const override;
   driver_status synchronize_domain() const override;
 

@@ -22,6 +22,8 @@ using capture_mode = uint32_t;
 using capture_status = uint32_t;
 
 inline constexpr status success = 0;
+inline constexpr status invalid_value = 1;
+inline constexpr status out_of_memory = 2;
 inline constexpr status no_device = 100;
 inline constexpr status invalid_device = 101;
 inline constexpr status invalid_context = 201;
@@ -31,8 +33,9 @@ inline constexpr status context_is_destroyed = 709;
 inline constexpr status host_memory_already_registered = 712;
 inline constexpr status not_supported = 801;
 // Everything a stream capture can refuse lies in here.
-inline constexpr status capture_first = 900;  // hipErrorStreamCaptureUnsupported
-inline constexpr status capture_last = 908;   // hipErrorStreamCaptureWrongThread
+inline constexpr status capture_first = 900;   // hipErrorStreamCaptureUnsupported
+inline constexpr status captured_event = 907;  // and this: the event itself is a graph's
+inline constexpr status capture_last = 908;    // hipErrorStreamCaptureWrongThread
 
 inline constexpr capture_mode capture_relaxed = 2;
 inline constexpr capture_status capture_none = 0;

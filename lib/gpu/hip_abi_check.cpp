@@ -16,6 +16,8 @@ static_assert(sizeof(context) == sizeof(hipCtx_t) && sizeof(stream) == sizeof(hi
               sizeof(event) == sizeof(hipEvent_t));
 
 static_assert(success == hipSuccess);
+static_assert(invalid_value == hipErrorInvalidValue);
+static_assert(out_of_memory == hipErrorOutOfMemory);
 static_assert(no_device == hipErrorNoDevice);
 static_assert(invalid_device == hipErrorInvalidDevice);
 static_assert(invalid_context == hipErrorInvalidContext);
@@ -25,6 +27,7 @@ static_assert(context_is_destroyed == hipErrorContextIsDestroyed);
 static_assert(host_memory_already_registered == hipErrorHostMemoryAlreadyRegistered);
 static_assert(not_supported == hipErrorNotSupported);
 static_assert(capture_first == hipErrorStreamCaptureUnsupported);
+static_assert(captured_event == hipErrorCapturedEvent);
 static_assert(capture_last == hipErrorStreamCaptureWrongThread);
 static_assert(capture_relaxed == hipStreamCaptureModeRelaxed);
 static_assert(capture_none == hipStreamCaptureStatusNone);

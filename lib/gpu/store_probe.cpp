@@ -32,7 +32,7 @@ class store_attempt {
  private:
   probed_store on_stream() {
     driver_status told = driver_.register_page(page_.writable, page_.bytes);
-    if (!told) return refused(told);
+    if (!told) return refused(told, text_of_unregistered(driver_, told.number));
     probed_store answer = on_page();
     const bool pending = answer.still_used != nullptr;
     if (!pending && !driver_.unregister_page(page_.writable)) answer.still_used = page_.memory;
@@ -81,11 +81,17 @@ class store_attempt {
     return {way, {}, {}};
   }
 
-  probed_store refused(const driver_status& status) const {
+  static probed_store refused(const driver_status& status, const std::string& text) {
     return {store_way::none,
             std::string(status.call) + " failed with status " + std::to_string(status.number) +
-                " (" + driver_.text_of(status.number) + "); " + driver_.store_remedy(),
+                " (" + text + ")",
             {}};
+  }
+  // Of a call that has to do with stores.
+  probed_store refused(const driver_status& status) const {
+    probed_store answer = refused(status, driver_.text_of(status.number));
+    answer.why += "; " + driver_.store_remedy();
+    return answer;
   }
 
   const stream_driver& driver_;

@@ -62,11 +62,14 @@ class stream_driver {
   virtual std::string domain_text(const domain_id& domain) const = 0;
   // Why stores may not work although the driver is there, for a person who can act.
   virtual std::string store_remedy() const = 0;
+  // May a register_page have been refused with this because the process may not lock more memory?
+  virtual bool may_be_memory_limit(int32_t status) const = 0;
   // May query_event and query_stream take long?
   virtual bool query_may_block() const = 0;
 
   virtual bool pending(int32_t status) const = 0;
-  // The call was not permitted because a stream is being captured; nothing is wrong otherwise.
+  // The call was not permitted because a stream is being captured; nothing is wrong otherwise, and
+  // it may be made again later.
   virtual bool refused_by_capture(int32_t status) const = 0;
   // The domain, and all that was made in it, is gone.
   virtual bool domain_is_gone(int32_t status) const = 0;
@@ -87,6 +90,8 @@ class stream_driver {
   virtual driver_status current_domain(domain_id& current, bool with_device) const = 0;
   // Takes a reference to the primary domain of a device.
   virtual driver_status retain(int32_t device, domain_id& primary) const = 0;
+  // Is there one, or would retaining make it?
+  virtual driver_status has_primary(int32_t device, bool& has) const = 0;
   virtual driver_status release(const domain_id& primary) const = 0;
   virtual driver_status synchronize_domain() const = 0;
 
@@ -114,6 +119,13 @@ class stream_driver {
   virtual bool has_batches() const = 0;
   virtual driver_status store_batch(void* stream, std::span<const device_store> stores) const = 0;
 };
+
+// What to tell a person of a page that could not be registered.
+inline std::string text_of_unregistered(const stream_driver& driver, int32_t status) {
+  const std::string text = driver.text_of(status);
+  if (!driver.may_be_memory_limit(status)) return text;
+  return "RLIMIT_MEMLOCK (ulimit -l) may be too low; " + text;  // first, as a field may cut the end
+}
 
 // A place for calls of the library's own, for as long as it lives.
 class driver_place {

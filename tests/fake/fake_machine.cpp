@@ -1,5 +1,7 @@
 #include "tests/fake/fake_machine.hpp"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -341,6 +343,8 @@ status machine::synchronize_event(event* e, held_lock& held) {
 status machine::register_memory(context* in, void* host, size_t bytes, bool portable) {
   if (status no = unsafe(); no != success) return no;
   if (status bad = usable(in); bad != success) return bad;
+  rlimit may_lock{};
+  if (getrlimit(RLIMIT_MEMLOCK, &may_lock) == 0 && bytes > may_lock.rlim_cur) return out_of_memory;
   return memory_.add(in, host, bytes, portable);
 }
 

@@ -113,6 +113,10 @@ class machine {
   status retain(int device, context** primary);
   // `last_destroys`: as CUDA has it; a HIP device keeps its primary context.
   status release(int device, bool last_destroys);
+  bool has_primary(int device) {
+    const primary_context& p = primaries_[device];
+    return p.references > 0 && p.now && p.now->alive;
+  }
   status destroy(context* c);
   context* create(int device);
   context* primary(int device);

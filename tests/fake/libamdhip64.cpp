@@ -63,6 +63,8 @@ EXPORT const char* hipGetErrorName(abi::status of) {
   switch (of) {
     case 0:
       return "hipSuccess";
+    case 2:
+      return "hipErrorOutOfMemory";
     case 600:
       return "hipErrorNotReady";
     case 700:

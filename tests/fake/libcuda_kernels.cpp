@@ -73,8 +73,8 @@ EXPORT abi::status cuDevicePrimaryCtxSetFlags_v2(abi::device of, unsigned flags)
 EXPORT abi::status cuDevicePrimaryCtxGetState(abi::device of, unsigned* flags, int* active) {
   return call("cuDevicePrimaryCtxGetState", static_cast<uint64_t>(of), 0, 0,
               [&](machine& m, auto&) {
+                *active = m.has_primary(of);
                 *flags = m.primary(of)->flags;
-                *active = m.references(of) > 0;
                 return success;
               });
 }

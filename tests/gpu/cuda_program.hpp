@@ -28,6 +28,7 @@ struct cuda_program {
   static constexpr const char* batch = "cuStreamBatchMemOp_v2";
   static constexpr const char* synchronize_domain = "cuCtxSynchronize";
   static constexpr const char* exchange_mode = "cuThreadExchangeStreamCaptureMode";
+  static constexpr const char* out_of_memory = "CUDA_ERROR_OUT_OF_MEMORY";
   static constexpr const char* illegal_address = "CUDA_ERROR_ILLEGAL_ADDRESS";
   static constexpr const char* remedy = "NVreg_EnableStreamMemOPs=1";
 

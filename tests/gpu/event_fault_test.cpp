@@ -120,6 +120,19 @@ TYPED_TEST(event_fault, stores_that_are_not_supported_leave_a_stream_that_polls)
   EXPECT_EQ(page.word(0), 0u);
 }
 
+TYPED_TEST(event_fault,
+           memory_that_may_not_be_locked_leaves_a_stream_that_polls_and_names_the_limit) {
+  using World = TypeParam;
+  const memory_lock_limit none(0);
+  auto o = this->open();
+  EXPECT_EQ(o.stream->stores().way, store_way::none);
+  EXPECT_THAT(o.stream->stores().why, HasSubstr(World::register_page));
+  EXPECT_THAT(o.stream->stores().why, HasSubstr("RLIMIT_MEMLOCK (ulimit -l) may be too low"));
+  EXPECT_THAT(o.stream->stores().why, Not(HasSubstr(World::remedy))) << "that would not help";
+  ASSERT_EQ(o.record(1), 0);
+  EXPECT_EQ(World::ops()->poll(o.stream.get(), 1, no_timeout, &o.failure), GAR_DONE);
+}
+
 TYPED_TEST(event_fault, a_store_that_is_taken_but_lost_leaves_a_stream_that_polls) {
   using World = TypeParam;
   this->fake().fake_lose_stores(UINT32_MAX);

@@ -7,6 +7,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -44,6 +45,22 @@ inline constexpr unsigned capture_of_thread = 1;
 inline void* default_stream(uintptr_t number) {
   return reinterpret_cast<void*>(number);
 }
+
+// How much memory this process may lock, for as long as it lives.
+class memory_lock_limit {
+ public:
+  explicit memory_lock_limit(rlim_t bytes) {
+    getrlimit(RLIMIT_MEMLOCK, &before_);
+    const rlimit now{bytes, before_.rlim_max};
+    setrlimit(RLIMIT_MEMLOCK, &now);
+  }
+  ~memory_lock_limit() { setrlimit(RLIMIT_MEMLOCK, &before_); }
+  memory_lock_limit(const memory_lock_limit&) = delete;
+  memory_lock_limit& operator=(const memory_lock_limit&) = delete;
+
+ private:
+  rlimit before_{};
+};
 
 template <class World>
 class event_fixture : public testing::Test {

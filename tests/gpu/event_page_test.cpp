@@ -100,6 +100,18 @@ TYPED_TEST(event_page, a_page_whose_address_is_not_told_is_given_back) {
   EXPECT_EQ(this->fake().fake_registrations(), before);
 }
 
+TYPED_TEST(event_page, a_page_that_may_not_be_locked_names_the_limit) {
+  using World = TypeParam;
+  auto o = this->open();  // the probe is behind us
+  const memory_lock_limit none(0);
+  shared_page page(*World::ops(), o.stream->device_key());
+  EXPECT_FALSE(page.mapped());
+  EXPECT_STREQ(page.failure().call, World::register_page);
+  EXPECT_EQ(page.failure().status, 2);
+  EXPECT_THAT(page.failure().text, HasSubstr("RLIMIT_MEMLOCK (ulimit -l) may be too low"));
+  EXPECT_THAT(page.failure().text, HasSubstr(World::out_of_memory));
+}
+
 // ---- Letting go.
 
 TYPED_TEST(event_page, settled_streams_let_a_page_go_without_waiting_for_the_domain) {

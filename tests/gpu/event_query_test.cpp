@@ -159,6 +159,18 @@ TYPED_TEST(event_query, not_permitted_while_capturing_means_ask_again) {
   ASSERT_EQ(o.settle(), 0);
 }
 
+// It happens where the program begins a capture in the middle of a record.
+TYPED_TEST(event_query, an_event_that_became_part_of_a_graph_is_no_reason_to_ask_for_ever) {
+  using World = TypeParam;
+  auto o = this->open();
+  ASSERT_EQ(o.record(1), 0);
+  this->fake().fake_fail(World::query_event, 907, 0, UINT32_MAX);
+  this->fake().fake_fail(World::synchronize_event, 907, 0, UINT32_MAX);
+  EXPECT_EQ(o.finish(1), GAR_FAILED);
+  EXPECT_EQ(o.failure.status, 907);
+  EXPECT_EQ(o.query(1), GAR_FAILED);
+}
+
 TYPED_TEST(event_query, a_stream_that_is_being_captured_is_not_queried_itself) {
   using World = TypeParam;
   auto o = this->open();

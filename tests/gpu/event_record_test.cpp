@@ -25,6 +25,20 @@ TYPED_TEST(event_record, a_record_enqueues_its_event_then_its_stores_and_nothing
   ASSERT_EQ(o.settle(), 0);
 }
 
+TYPED_TEST(event_record, a_record_on_a_default_stream_looks_no_more_than_once) {
+  using World = TypeParam;
+  for (uintptr_t number : {0, 1, 2}) {
+    auto o = this->open(default_stream(number));
+    ASSERT_EQ(o.record(1), 0);
+    ASSERT_EQ(o.finish(1), GAR_DONE);
+    this->fake().fake_log_clear();
+    ASSERT_EQ(o.record(2), 0);
+    EXPECT_EQ(this->fake().names().size(), World::has_batches ? 4u : 5u) << number;
+    EXPECT_EQ(this->fake().count(World::is_capturing), 1u);
+    ASSERT_EQ(o.settle(), 0);
+  }
+}
+
 TYPED_TEST(event_record, events_carry_no_timing_and_let_go_of_the_cpu) {
   using World = TypeParam;
   this->fake().fake_log_clear();

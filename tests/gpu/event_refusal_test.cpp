@@ -55,6 +55,20 @@ TYPED_TEST(event_refusal, a_context_that_is_not_the_primary_one_is_foreign) {
   }
 }
 
+TYPED_TEST(event_refusal, a_context_that_is_not_the_primary_one_gets_no_primary_one_beside_it) {
+  using World = TypeParam;
+  if constexpr (std::is_same_v<World, cuda_world>) {
+    ASSERT_EQ(this->fake().fake_references(1), 0u);
+    World::make_current(this->fake().fake_context_create(1));
+    void* stream = World::make_stream(non_blocking);
+    this->fake().fake_log_clear();
+    EXPECT_EQ(this->code_of(World::open(stream)), errc::ForeignStream);
+    EXPECT_EQ(this->fake().count(World::retain), 0u) << "to retain it would make it";
+  } else {
+    GTEST_SKIP() << "HIP has primary contexts only";
+  }
+}
+
 TYPED_TEST(event_refusal, every_kind_of_stream_is_opened_and_awaited) {
   using World = TypeParam;
   std::vector<void*> handles{World::make_stream(blocking), World::make_stream(non_blocking)};
@@ -206,6 +220,22 @@ TYPED_TEST(event_refusal, recording_where_a_capture_was_spoilt_enqueues_nothing)
   EXPECT_EQ(o.failure.status, as_status(errc::Capturing));
   EXPECT_EQ(this->fake().fake_end_capture(this->handle_), 901);
   EXPECT_EQ(o.record(1), 0);
+  EXPECT_EQ(o.settle(), 0);
+}
+
+TYPED_TEST(event_refusal, a_capture_that_begins_in_the_middle_of_a_record_refuses_it) {
+  using World = TypeParam;
+  auto o = this->open();
+  for (int32_t status : {900, 901, 905, 906, 908}) {
+    this->fake().fake_fail(World::record_event, status, 0, 1);
+    this->fake().fake_log_clear();
+    EXPECT_EQ(o.record(1), GAR_REFUSED) << status;
+    EXPECT_EQ(o.failure.status, as_status(errc::Capturing));
+    EXPECT_EQ(this->enqueued().size(), 1u) << "behind an event that was refused nothing is stored";
+  }
+  EXPECT_EQ(o.settle(), 0) << "there is nothing to settle";
+  EXPECT_EQ(o.record(1), 0) << "the stream is as it was";
+  EXPECT_EQ(o.finish(1), GAR_DONE);
   EXPECT_EQ(o.settle(), 0);
 }
 

@@ -28,6 +28,7 @@ struct hip_program {
   static constexpr const char* batch = "hipStreamBatchMemOp";
   static constexpr const char* synchronize_domain = "hipDeviceSynchronize";
   static constexpr const char* exchange_mode = "hipThreadExchangeStreamCaptureMode";
+  static constexpr const char* out_of_memory = "hipErrorOutOfMemory";
   static constexpr const char* illegal_address = "hipErrorIllegalAddress";
   static constexpr const char* remedy = "hipDeviceAttributeCanUseStreamWaitValue";
 
