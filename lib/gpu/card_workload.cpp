@@ -20,6 +20,18 @@ constexpr uint64_t fills_max = 1 << 17;    // of one piece of work
 constexpr uint64_t truth_page_bytes = 4096;
 constexpr int timings = 3;
 
+// Device memory, as the vendors have it beside streams.
+class card_memory {
+ public:
+  virtual ~card_memory() = default;
+  virtual std::string device_name(int32_t device) const = 0;
+  virtual driver_status allocate(uint64_t bytes, uint64_t& address) const = 0;
+  virtual driver_status release(uint64_t address) const = 0;
+  // Sets 32-bit words, behind all work of the stream.
+  virtual driver_status fill(void* stream, uint64_t address, uint32_t value,
+                             uint64_t words) const = 0;
+};
+
 class cuda_memory final : public card_memory {
  public:
   explicit cuda_memory(const cuda_driver& calls) : calls_(calls) {}

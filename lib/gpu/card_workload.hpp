@@ -24,18 +24,6 @@ namespace gar {
 
 enum class card_vendor : uint8_t { cuda, hip };
 
-// Device memory, as the vendors have it beside streams.
-class card_memory {
- public:
-  virtual ~card_memory() = default;
-  virtual std::string device_name(int32_t device) const = 0;
-  virtual driver_status allocate(uint64_t bytes, uint64_t& address) const = 0;
-  virtual driver_status release(uint64_t address) const = 0;
-  // Sets 32-bit words, behind all work of the stream.
-  virtual driver_status fill(void* stream, uint64_t address, uint32_t value,
-                             uint64_t words) const = 0;
-};
-
 class card_workload {
  public:
   static result<std::unique_ptr<card_workload>> create(card_vendor vendor);

@@ -15,10 +15,12 @@
 // registering until after the last unregistering. Nothing is unregistered while a store into it may
 // be pending; what is leaked stays mapped, registered and retained until the process ends. No call
 // is made once the process is exiting.
-// Threads: any. Blocking: `map` and `unmap` while the driver (un)registers; `unmap` also until the
-// domain's work is done, but only where the page's stores are not known to have landed.
+// Threads: any, one at a time whatever the domain. Blocking: `map` and `unmap` while the driver
+// (un)registers; `unmap` also until the domain's work is done, but only where the page's stores are
+// not known to have landed; `stores_in` at a domain's first call, up to store_probe_ns_max.
 // Ownership: an event_domains lives as long as the process (or its test); pages are the caller's.
-// Errors: of `at_current`: NoDomain, Backend. Of `map`: false with the status.
+// Errors: of `at_current`: NoDomain, Backend. Of `renewed`: Backend. Of `stores_in`: what `scratch`
+// says; that stores do not work is an answer. Of `map`: null with the status.
 #pragma once
 
 #include <atomic>

@@ -9,6 +9,7 @@
 //
 // Invariants: numbers rise (wrapping); at most records_unconfirmed_max unconfirmed. Threads: one at
 // a time. Blocking: none; memory grows with the most events that were ever needed at once.
+// Ownership: whoever adds events destroys them, with the ring.
 #pragma once
 
 #include <cstddef>

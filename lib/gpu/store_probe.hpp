@@ -6,8 +6,8 @@
 //   batch (word and bell in one call) -> single (one call each) -> none, with the reason
 //
 // Threads: any. Blocking: at most store_probe_ns_max, and what the driver's calls take.
-// Ownership: the page goes with `kept`: if a store may still be pending it must never be unmapped.
-// Errors: none; they are the answer.
+// Ownership: the page is the caller's, but where `still_used` is set a store may yet arrive: then
+// it must never be unmapped. Errors: none; they are the answer.
 #pragma once
 
 #include <cstddef>

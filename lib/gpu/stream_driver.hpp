@@ -20,6 +20,7 @@
 
 namespace gar {
 
+// What a call of the vendor's answered, and its name; true where that was success.
 struct driver_status {
   int32_t number = 0;
   const char* call = "";
@@ -49,7 +50,7 @@ struct thread_state {
   uint32_t capture_mode = 0;
   bool domain_changed = false;
   bool capture_changed = false;
-  bool error_is_ours = false;
+  bool error_is_ours = false;  // there was none: one that is there afterwards is of our making
 };
 
 class stream_driver {

@@ -1,12 +1,12 @@
 /* gar_device.h - what a device must be able to do so that its streams can be awaited: the port's
- * verbs as a C struct. The library's own devices (sim, vulkan) and a program's own go through it
- * alike.
+ * verbs as a C struct. The library's own devices (sim, vulkan, cuda, hip) and a program's own go
+ * through it alike.
  *
  * A "stream" is anything that runs work in order and can store 8 bytes behind it.
  *
  * Threads: `query`, `block`, `poll`, `park` and `unmap` may be called from any thread, also from
- * the library's service thread, at the same time as each other; `arm` and `settle` of one stream
- * are never called at the same time as each other. None may call back into the library. Errors: a
+ * the library's service thread, at the same time as each other; of one stream's `arm` and
+ * `settle` one is called at a time. None may call back into the library. Errors: a
  * negative answer means failed; `failure` then holds the vendor's status and the name of the call
  * that failed. Ownership: `device` and `stream` are the caller's, and must live until the stream is
  * closed and its pages are unmapped (the client's end at the latest).
