@@ -1,0 +1,7 @@
+# Static programs for the x86-64 guests.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR x86_64)
+set(CMAKE_C_COMPILER gcc)
+set(CMAKE_CXX_COMPILER g++)
+set(CMAKE_EXE_LINKER_FLAGS_INIT -static)
+set(CMAKE_BUILD_TYPE Release CACHE STRING "")
