@@ -142,12 +142,10 @@ int event_stream::record(uint64_t sequence, const gar_device_store& word,
     last_word_ = host_word(word);
     return 0;
   }
-  const int answer =
-      refused ? device_refused(failure, errc::Capturing, "recording", "a capture has just begun")
-              : fail_record(enqueued, failure);
-  driver_.forget_error();
   if (in) authority_.give_back(in);
-  return answer;
+  if (!refused) return fail_record(enqueued, failure);
+  driver_.forget_error();
+  return device_refused(failure, errc::Capturing, "recording", "a capture has just begun");
 }
 
 int event_stream::make_room(gar_device_failure* failure) {
@@ -214,6 +212,7 @@ void event_stream::aim(const gar_device_store& store, uint64_t sequence) {
 }
 
 int event_stream::fail_record(const driver_status& status, gar_device_failure* failure) {
+  driver_.forget_error();
   if (driver_.domain_is_gone(status.number)) domain_->lose();
   record_failure_.note(status, driver_.text_of(status.number));
   return record_failure_.repeat(failure);
