@@ -42,7 +42,7 @@ struct executor_config {
   executor_kind kind = executor_kind::gpu_reactor;
   gar::strictness strictness = gar::strictness::fallback;
   bool software_word_wait = true;
-  duration software_spin = from_us(20);
+  duration software_spin = from_us(300);
   duration software_sleep = from_us(20);
   std::optional<uint32_t> cpu;            // the executor's thread stays on this one
   std::optional<uint32_t> fifo_priority;  // not set: the ordinary scheduler

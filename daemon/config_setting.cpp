@@ -4,6 +4,7 @@
 
 #include <charconv>
 
+#include "lib/core/look_pace.hpp"
 #include "lib/core/quantity.hpp"
 
 namespace gar {
@@ -11,7 +12,6 @@ namespace {
 
 constexpr size_t path_bytes_max = 107;  // what the address of a Unix socket holds
 constexpr uint32_t cpu_max = 1023;      // what one affinity mask of the C library holds
-constexpr duration software_step_max = from_ms(10);  // no single park is longer
 constexpr uint32_t fifo_priority_max = 99;
 constexpr std::string_view fifo_prefix = "fifo:";
 

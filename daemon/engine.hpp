@@ -47,7 +47,7 @@ struct engine_options {
   executor_kind executor = executor_kind::gpu_reactor;
   gar::strictness strictness = gar::strictness::fallback;
   bool software_word_wait = true;
-  duration software_spin = from_us(20);   // looking without a pause, before the first short sleep
+  duration software_spin = from_us(300);  // looking without a pause, before the first short sleep
   duration software_sleep = from_us(20);  // between looks after it; 0: give the CPU to others
   std::optional<unsigned> cpu;            // the executor's thread stays on this one
   gar::scheduling scheduling = gar::scheduling::other;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "daemon/wait_frames.hpp"
 #include "lib/core/wait.hpp"
@@ -23,7 +24,8 @@ auto interrupter() {
 // completion_port and timer_port of one worker: every verb blocks.
 class naive_port {
  public:
-  naive_port(naive_pool& pool, naive_board::entry& e) : pool_(&pool), entry_(&e) {}
+  naive_port(naive_pool& pool, naive_board::entry& e)
+      : pool_(&pool), entry_(&e), pace_(pool.waiter_.pace()) {}
 
   result<bool> query(uint64_t) {
     const std::lock_guard hold(pool_->lock_);
@@ -96,8 +98,10 @@ class naive_port {
   void wait_for_word(instant until) {
     pool_->parked_.fetch_add(1, std::memory_order_relaxed);
     const instant from = clock_.now();
+    // Where the wait began, or its predicted sleep ended.
+    if (!std::exchange(looked_, true)) pace_.expect(from);
     pool_->waiter_.wait(
-        *entry_->what.word.word(), [this] { return still_waiting(); }, until, clock_);
+        *entry_->what.word.word(), [this] { return still_waiting(); }, until, clock_, pace_);
     pool_->idle_ns_.fetch_add((clock_.now() - from).ns, std::memory_order_relaxed);
   }
 
@@ -109,6 +113,8 @@ class naive_port {
   naive_pool* pool_;
   naive_board::entry* entry_;
   steady_clock clock_;
+  look_pace pace_;
+  bool looked_ = false;
   bool parked_ = false;
 };
 

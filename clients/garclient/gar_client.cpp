@@ -8,6 +8,7 @@
 
 #include "clients/garclient/handles.hpp"
 #include "clients/garclient/last_error.hpp"
+#include "clients/garclient/wait_environment.hpp"
 #include "lib/core/utf8.hpp"
 
 using namespace gar;
@@ -31,6 +32,8 @@ result<client::options> read_options(const gar_client_options* given) {
   if (o->reserved != 0) return invalid("options->reserved", "is not 0");
   const result<std::string> name = optional_name(o->name, "options->name");
   if (!name) return name.error();
+  const result<software_wait> looking = software_wait_of_environment();
+  if (!looking) return looking.error();
   client::options asked;
   asked.name = name->empty() ? own_name() : *name;
   if (o->socket_path) asked.socket_path = o->socket_path;

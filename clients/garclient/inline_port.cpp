@@ -1,7 +1,9 @@
 #include "clients/garclient/inline_port.hpp"
 
 #include <algorithm>
+#include <utility>
 
+#include "clients/garclient/wait_environment.hpp"
 #include "lib/core/descriptor.hpp"
 #include "lib/core/query_pace.hpp"
 
@@ -13,9 +15,23 @@ constexpr duration pause_most = from_ms(1);  // where nothing says how long
 }  // namespace
 
 const word_waiter& process_word_waiter() {
-  static const word_waiter waiter = probe_word_wait().waiter;
+  // gar_connect refused an environment that cannot be read; one that was changed since does
+  // nothing.
+  static const word_waiter waiter = [] {
+    const result<software_wait> asked = software_wait_of_environment();
+    return probe_word_wait(asked ? *asked : software_wait{}).waiter;
+  }();
   return waiter;
 }
+
+inline_port::inline_port(stream& of, const binding& where, const plan& how, uint64_t sequence,
+                         instant deadline)
+    : of_(&of),
+      where_(&where),
+      how_(how),
+      sequence_(sequence),
+      deadline_(deadline),
+      pace_(process_word_waiter().pace()) {}
 
 result<bool> inline_port::block(uint64_t sequence) {
   if (of_->word_is_authority()) return block_on_word(sequence);
@@ -42,15 +58,10 @@ result<park_answer> inline_port::park(park_bound bound) {
   }
   const auto still_waiting = [&] { return !reached(proto::load_word(word), sequence_); };
   steady_clock clock;
-  const word_waiter& waiter = process_word_waiter();
   const instant from = clock.now();
-  // The software wait looks between short sleeps of its own, each shorter than a park may be; to
-  // begin it anew for each park would spin anew each time.
-  const duration longest = waiter.hardware() ? bound.park : bound.backstop;
-  waiter.wait(word, still_waiting, from + longest, clock);
-  const uint64_t single = std::max<uint64_t>(bound.park.ns, 1);
-  const auto parks = static_cast<uint32_t>(1 + (clock.now() - from).ns / single);
-  return park_answer{!still_waiting(), parks};
+  if (!std::exchange(parked_, true)) pace_.expect(from);
+  process_word_waiter().wait(word, still_waiting, from + bound.park, clock, pace_);
+  return park_answer{!still_waiting(), 1};
 }
 
 result<bool> inline_port::block_on_word(uint64_t sequence) {

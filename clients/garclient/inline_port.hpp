@@ -1,7 +1,8 @@
 // Inline port: the five verbs of a wait that has its thread to itself.
 //
 // Every verb blocks the calling thread instead of suspending. The authority is the stream's; the
-// park watches the stream's own word, in hardware where the CPU can.
+// park watches the stream's own word, in hardware where the CPU can. The first park is where the
+// wait began or its predicted sleep ended: there the software wait's spin starts, once in a wait.
 //
 // Threads: the waiting thread's alone. Blocking: block, poll and park, at most to the deadline.
 // Errors: those of the authority.
@@ -22,8 +23,7 @@ namespace gar::owner {
 class inline_port {
  public:
   inline_port(stream& of, const binding& where, const plan& how, uint64_t sequence,
-              instant deadline)
-      : of_(&of), where_(&where), how_(how), sequence_(sequence), deadline_(deadline) {}
+              instant deadline);
 
   result<bool> query(uint64_t sequence) { return of_->query(sequence); }
   result<bool> block(uint64_t sequence);
@@ -43,6 +43,8 @@ class inline_port {
   plan how_;
   uint64_t sequence_;  // what `park` waits for
   instant deadline_;
+  look_pace pace_;
+  bool parked_ = false;
 };
 
 static_assert(completion_port<inline_port>);

@@ -34,6 +34,7 @@ class service_thread::idle {
   explicit idle(service_thread& owner) : owner_(&owner) {}
 
   void prepare() {}
+  void expect() {}
   template <class Complete>
   void park(instant until, Complete&& complete) {
     query_pace pace(from_ms(1));

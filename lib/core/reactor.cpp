@@ -107,6 +107,7 @@ size_t reactor::look() {
   for (size_t i = 0; i < armed_.size();) {
     const armed_word& a = armed_[i];
     if (reached(proto::load_word(*a.word), a.target)) {
+      expecting_ = true;
       make_ready(*a.who, woke::complete);  // moves the last armed word to i
     } else {
       park_max_ = std::min(park_max_, a.park);
@@ -145,7 +146,9 @@ bool reactor::answer_inline(root& who, const suspension& s) const {
 void reactor::arm(root& who, const suspension& s) {
   who.now = root::state::waiting;
   who.deadline = s.deadline;
+  const bool rested = std::exchange(who.rested, s.what.empty());
   if (!s.what.empty()) {
+    expecting_ = expecting_ || rested;
     who.armed_index = armed_.size();
     armed_.push_back({s.what.word(), s.what.target(), s.park ? s.park : park_longest, &who});
   }

@@ -68,6 +68,7 @@ class reactor {
     woke why = woke::event;
     enum class state : uint8_t { ready, running, waiting } now = state::ready;
     bool cancelled = false;
+    bool rested = true;        // it was spawned, or slept, since it last waited for a word
     bool takes_events = true;  // false while it sleeps: a wake is then kept for later
     bool inline_only = false;  // of run_inline: suspending it is PendedInline
     bool wake_again = false;   // woken while it could not take it
@@ -100,6 +101,10 @@ class reactor {
   // The longest single park that every task allows that the last look left armed.
   duration park_max() const { return park_max_; }
   bool any_complete() const;
+  // Since the last call: a word was complete, or a task came to wait for one, just spawned or back
+  // from a sleep. What is armed may then be expected soon; a park that only ended at its bound is
+  // no reason to.
+  bool take_expecting() { return std::exchange(expecting_, false); }
   const run_statistics& statistics() const { return statistics_; }
   run_statistics& statistics() { return statistics_; }
 
@@ -186,6 +191,7 @@ class reactor {
   std::vector<std::exception_ptr> failures_;
   instant now_;
   duration park_max_;
+  bool expecting_ = false;
   run_statistics statistics_;
 };
 
@@ -218,6 +224,7 @@ turned turn(reactor& r, Clock& clock, Idle& idle, Requests&& take_requests = {})
     idle.sleep_until(r.earliest());
   } else {
     ++r.statistics().parked;
+    if (r.take_expecting()) idle.expect();
     const instant until = std::min(from + r.park_max(), r.earliest());
     idle.park(until, [&r] { return r.any_complete(); });
   }

@@ -2,7 +2,8 @@
 // with the state page saying so.
 //
 //   prepare   copy the eight words of the bell
-//   park      arm, compare the copy, look at the words and at requests, wait
+//   park      arm, compare the copy, look at the words and at requests, wait; in software look,
+//             at a pace that `expect` quickens, and between looks sleep as below
 //   sleep     say asleep, full fence, look at requests, sleep, say awake
 //
 // A sleep does not listen to the bell: no word is waited for then, and whoever rings without end
@@ -44,6 +45,7 @@ class bell_idle {
       : bell_(&bell.line()),
         state_(&state),
         waiter_(waiter),
+        pace_(waiter.pace()),
         requests_(std::move(requests)),
         sleeper_(std::move(sleeper)),
         copy_(copy_bell(*bell_)) {}
@@ -54,6 +56,8 @@ class bell_idle {
     trust_.prepared();
   }
 
+  void expect() { pace_.expect(clock_.now()); }
+
   template <class Complete>
   void park(instant until, Complete&& complete) {
     if (!trust_.trusted(clock_.now())) {
@@ -63,7 +67,9 @@ class bell_idle {
     auto still_waiting = [&] {
       return bell_is_as(*bell_, copy_) && !requests_() && !sleeper_.has_news() && !complete();
     };
-    waiter_.wait(*bell_, still_waiting, until, clock_);
+    // A request ends such a sleep: who stores it sees it announced.
+    const auto nap = [&](instant at) { sleep_unless([&] { return !still_waiting(); }, at); };
+    waiter_.wait(*bell_, still_waiting, until, clock_, pace_, nap);
     if (!bell_is_as(*bell_, copy_)) trust_.woken_by_bell();
   }
 
@@ -86,6 +92,7 @@ class bell_idle {
   const proto::completion_line* bell_;
   state_page_owner* state_;
   word_waiter waiter_;
+  look_pace pace_;
   Requests requests_;
   Sleeper sleeper_;
   bell_copy copy_;

@@ -19,14 +19,14 @@ namespace gar {
 
 class idle_words {
  public:
-  idle_words() = default;
-  explicit idle_words(software_wait how) : waiter_(how) {}
+  explicit idle_words(software_wait how = {}) : pace_(how) {}
 
   void prepare() {}
+  void expect() { pace_.expect(clock_.now()); }
 
   template <class Complete>
   void park(instant until, Complete&& complete) {
-    waiter_.wait_by_looking([&] { return !complete(); }, until, clock_);
+    word_waiter::wait_by_looking([&] { return !complete(); }, until, clock_, pace_);
   }
 
   void sleep_until(instant at) {
@@ -40,7 +40,7 @@ class idle_words {
   void block() {}
 
  private:
-  word_waiter waiter_;
+  look_pace pace_;
   steady_clock clock_;
 };
 

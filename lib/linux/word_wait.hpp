@@ -4,7 +4,8 @@
 // wake. CPUs with a user-mode monitor do better: they watch one line and doze until a store to it.
 //
 //   hardware   arm(line) -> still waiting? -> wait, at most to `until` -> look again ...
-//   software   spin for a while, then short sleeps, looking at each step
+//   software   look, at the pace that look_pace.hpp sets: without a pause, then between short
+//   sleeps
 //
 // Invariants: the look after arming sees every store before it, the monitor every one after it, so
 // none is lost. Every wait is bounded. Every return means "look again", nothing more. A waiter that
@@ -14,8 +15,10 @@
 // Memory order: what `still_waiting` reads, it reads with acquire.
 #pragma once
 
+#include <optional>
 #include <string>
 
+#include "lib/core/look_pace.hpp"
 #include "lib/core/time.hpp"
 #include "lib/linux/monitor_pair.hpp"
 #include "lib/linux/timer_slack.hpp"
@@ -24,12 +27,6 @@
 #include "proto/line.hpp"
 
 namespace gar {
-
-// How a thread waits for a word without hardware.
-struct software_wait {
-  uint32_t spin_ns = 20'000;
-  uint32_t sleep_ns = 20'000;  // 0: give the CPU to others instead of sleeping
-};
 
 // The right to execute a pair that was seen to wait on this host.
 class park_permit {
@@ -53,6 +50,18 @@ void yield_cpu();
 
 }  // namespace detail
 
+// A software wait's short sleep, where nothing but a look can end it sooner.
+class plain_nap {
+ public:
+  void operator()(instant until) {
+    if (!exact_) exact_.emplace();
+    detail::sleep_shortly(until);
+  }
+
+ private:
+  std::optional<least_timer_slack> exact_;  // from the first sleep on
+};
+
 class word_waiter {
  public:
   word_waiter() = default;  // by looking
@@ -63,27 +72,56 @@ class word_waiter {
   word_wait_kind kind() const { return pair_ ? pair_->kind : word_wait_kind::software; }
   bool hardware() const { return pair_ != nullptr; }
 
+  // The pace of a wait that begins.
+  look_pace pace() const { return look_pace(software_); }
+
   // Returns when still_waiting() is false or `until` has come. Hardware watches `line` alone:
   // whatever still_waiting looks at beside it is seen at the next early end, or at `until`.
-  // still_waiting must not store to the line.
-  template <class StillWaiting, clock_port Clock>
+  // still_waiting must not store to the line. `pace` goes with the wait from park to park, and
+  // `nap(until)` is how it sleeps between looks; hardware needs neither.
+  template <class StillWaiting, clock_port Clock, class Nap = plain_nap>
   void wait(const proto::completion_line& line, StillWaiting&& still_waiting, instant until,
-            Clock& clock) const {
+            Clock& clock, const look_pace& pace, Nap&& nap = {}) const {
+    if (!pair_) return look(still_waiting, until, clock, pace, nap);
     wait_at(line.word, still_waiting, until, clock);
   }
   // The same for the one word that is waited for; its whole line is watched.
   template <class StillWaiting, clock_port Clock>
-  void wait(const uint64_t& word, StillWaiting&& still_waiting, instant until, Clock& clock) const {
+  void wait(const uint64_t& word, StillWaiting&& still_waiting, instant until, Clock& clock,
+            const look_pace& pace) const {
+    if (!pair_) return look(still_waiting, until, clock, pace, plain_nap());
     wait_at(&word, still_waiting, until, clock);
+  }
+  // A wait of one park.
+  template <class StillWaiting, clock_port Clock>
+  void wait(const proto::completion_line& line, StillWaiting&& still_waiting, instant until,
+            Clock& clock) const {
+    wait(line, still_waiting, until, clock, begun(clock));
+  }
+  template <class StillWaiting, clock_port Clock>
+  void wait(const uint64_t& word, StillWaiting&& still_waiting, instant until, Clock& clock) const {
+    wait(word, still_waiting, until, clock, begun(clock));
   }
   // Never with hardware: for what lies in no one line.
   template <class StillWaiting, clock_port Clock>
-  void wait_by_looking(StillWaiting&& still_waiting, instant until, Clock& clock) const;
+  static void wait_by_looking(StillWaiting&& still_waiting, instant until, Clock& clock,
+                              const look_pace& pace) {
+    look(still_waiting, until, clock, pace, plain_nap());
+  }
 
  private:
   template <class StillWaiting, clock_port Clock>
   void wait_at(const uint64_t* line, StillWaiting& still_waiting, instant until,
                Clock& clock) const;
+  template <class StillWaiting, clock_port Clock, class Nap>
+  static void look(StillWaiting& still_waiting, instant until, Clock& clock, const look_pace& pace,
+                   Nap&& nap);
+  template <clock_port Clock>
+  look_pace begun(Clock& clock) const {
+    look_pace begun = pace();
+    begun.expect(clock.now());
+    return begun;
+  }
 
   const monitor_pair* pair_ = nullptr;
   tick_rate rate_;
@@ -108,7 +146,6 @@ word_wait_probe probe_word_wait(software_wait how = {});
 template <class StillWaiting, clock_port Clock>
 void word_waiter::wait_at(const uint64_t* line, StillWaiting& still_waiting, instant until,
                           Clock& clock) const {
-  if (!pair_) return wait_by_looking(still_waiting, until, clock);
   for (;;) {
     const instant now = clock.now();
     if (now >= until) return;
@@ -120,25 +157,28 @@ void word_waiter::wait_at(const uint64_t* line, StillWaiting& still_waiting, ins
   }
 }
 
-template <class StillWaiting, clock_port Clock>
-void word_waiter::wait_by_looking(StillWaiting&& still_waiting, instant until, Clock& clock) const {
+template <class StillWaiting, clock_port Clock, class Nap>
+void word_waiter::look(StillWaiting& still_waiting, instant until, Clock& clock,
+                       const look_pace& pace, Nap&& nap) {
   constexpr int looks_per_clock_read = 16;
-  const instant spin_until = std::min(clock.now() + duration{software_.spin_ns}, until);
-  do {
-    for (int i = 0; i < looks_per_clock_read; ++i) {
-      if (!still_waiting()) return;
-      detail::relax_cpu();
-    }
-  } while (clock.now() < spin_until);
-
-  const least_timer_slack exact;
   for (;;) {
+    if (!still_waiting()) return;
     const instant now = clock.now();
-    if (now >= until || !still_waiting()) return;
-    if (software_.sleep_ns == 0) {
-      detail::yield_cpu();
-    } else {
-      detail::sleep_shortly(std::min(now + duration{software_.sleep_ns}, until));
+    if (now >= until) return;
+    const look_pace::next_step next = pace.next(now, until);
+    switch (next.what) {
+      case look_pace::step::look:
+        for (int i = 0; i < looks_per_clock_read; ++i) {
+          detail::relax_cpu();
+          if (!still_waiting()) return;
+        }
+        break;
+      case look_pace::step::give_way:
+        detail::yield_cpu();
+        break;
+      case look_pace::step::sleep:
+        nap(next.until);
+        break;
     }
   }
 }

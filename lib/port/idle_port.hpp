@@ -2,6 +2,9 @@
 //
 //   prepare()               remember what the shared doorbell says now, before the reactor looks at
 //                           its words
+//   expect()                what is waited for may come any moment: until further notice a fast
+//                           answer is worth some CPU. An implementation that answers fast anyway
+//                           ignores it
 //   park(until, complete)   return when a word that is waited for changed, when a request came, or
 //                           at `until`; at once if the doorbell changed since prepare().
 //                           `complete()` looks at the words themselves: true means return. An
@@ -26,6 +29,7 @@ struct always_false {
 template <class I>
 concept idle_port = requires(I& i, instant at, always_false complete) {
   i.prepare();
+  i.expect();
   i.park(at, complete);
   i.sleep_until(at);
   i.block();

@@ -61,6 +61,22 @@ TEST(interface, a_bad_GAR_PLAN_is_InvalidPlan_with_a_sentence) {
   unsetenv("GAR_PLAN");
 }
 
+TEST(interface, a_bad_time_in_the_environment_is_refused_naming_its_variable) {
+  gar_client* c = nullptr;
+  const gar_client_options o = in_process();
+  for (const char* variable : {"GAR_SOFTWARE_SPIN", "GAR_SOFTWARE_SLEEP"}) {
+    for (const char* bad : {"20", "", "11ms", "-1us"}) {
+      setenv(variable, bad, 1);
+      EXPECT_EQ(gar_connect(&o, &c), GAR_E_INVALID_ARGUMENT) << bad;
+      EXPECT_NE(last_text().find(variable), std::string::npos) << last_text();
+    }
+    setenv(variable, "10ms", 1);
+    ASSERT_EQ(gar_connect(&o, &c), 0) << last_text();
+    EXPECT_EQ(gar_close(c), 0);
+    unsetenv(variable);
+  }
+}
+
 TEST(interface, needing_a_daemon_fails_where_there_is_none_naming_the_paths) {
   setenv("GARD_SOCKET", "/nonexistent/gard.sock", 1);
   gar_client_options o{};

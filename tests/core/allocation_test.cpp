@@ -47,6 +47,7 @@ namespace {
 struct moving_idle {
   manual_clock* clock;
   void prepare() {}
+  void expect() {}
   template <class Complete>
   void park(instant until, Complete&&) {
     clock->advance_to(until);

@@ -189,6 +189,43 @@ TEST_F(reactor_turns, a_store_to_any_descriptor_ends_the_park) {
   }
 }
 
+// What it tells the idle port to expect, and when: a spin there costs CPU.
+
+reactor::task<> sleep_then_wait(reactor& owner, const uint64_t& word, instant at) {
+  co_await owner.sleep_until(at);
+  co_await owner.wait(memory_descriptor(word, 1), at_us(1'000'000), from_us(100));
+}
+
+// Parks at most `park` at a time and comes back at each `look_every`, as at a backstop.
+reactor::task<> park_again_and_again(reactor& owner, const uint64_t& word, duration look_every) {
+  const memory_descriptor what(word, 1);
+  while (!what.complete()) co_await owner.wait(what, owner.now() + look_every, from_us(100));
+}
+
+TEST_F(reactor_turns, a_wait_is_expected_when_it_came_and_not_at_each_park) {
+  owner.spawn(park_again_and_again(owner, word[0], from_us(1000)));
+  world.at(from_us(50'000), [&] { proto::store_word(word[0], 1); });
+  turn_to_empty();
+  EXPECT_GT(owner.statistics().parked, 400u);
+  EXPECT_EQ(script.expected, std::vector<instant>{at_us(0)});
+}
+
+TEST_F(reactor_turns, a_wait_is_expected_when_its_sleep_ended) {
+  owner.spawn(sleep_then_wait(owner, word[0], at_us(9'800)));
+  world.at(from_us(10'000), [&] { proto::store_word(word[0], 1); });
+  turn_to_empty();
+  EXPECT_EQ(script.expected, std::vector<instant>{at_us(9'800)});
+}
+
+TEST_F(reactor_turns, a_word_that_came_makes_it_expect_the_others) {
+  owner.spawn(park_again_and_again(owner, word[0], from_us(1000)));
+  owner.spawn(park_again_and_again(owner, word[1], from_us(1000)));
+  world.at(from_us(5'000), [&] { proto::store_word(word[0], 1); });
+  world.at(from_us(7'000), [&] { proto::store_word(word[1], 1); });
+  turn_to_empty();
+  EXPECT_EQ(script.expected, (std::vector<instant>{at_us(0), at_us(5'000)}));
+}
+
 TEST_F(reactor_turns, a_request_ends_the_park_and_is_taken_before_the_next_look) {
   owner.spawn(wait_for_word(owner, {log, 'a'}, word[0], instant::never()));
   world.at(from_us(7), [&] { script.request = true; });

@@ -74,17 +74,19 @@ struct idle_record {
 struct idle_script {
   virtual_world* world;
   std::vector<idle_record> log;
-  bool request = false;          // handed over: ends idles until the test clears it
-  uint64_t prepared = 0;         // calls of prepare
-  duration overshoot;            // each sleep and park ends this much late
-  uint64_t spurious_parks = 0;   // so many parks end at once
-  duration spurious_after{100};  // ... or after this
+  bool request = false;             // handed over: ends idles until the test clears it
+  uint64_t prepared = 0;            // calls of prepare
+  duration overshoot;               // each sleep and park ends this much late
+  uint64_t spurious_parks = 0;      // so many parks end at once
+  duration spurious_after{100};     // ... or after this
+  std::vector<instant> expected{};  // calls of expect
 };
 
 struct world_idle {
   idle_script* script;
 
   void prepare() { ++script->prepared; }
+  void expect() { script->expected.push_back(script->world->now()); }
 
   template <class Complete>
   void park(instant until, Complete&& complete) {

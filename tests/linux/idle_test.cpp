@@ -28,12 +28,15 @@ struct scripted_requests {
   bool operator()() const { return (*answer)(); }
 };
 
+// Its sleeps are as long as the park, so that a test sees what ends them.
+const word_waiter waiter(software_wait{.spin_ns = 1000, .sleep_ns = 4'000'000'000});
+
 // Both kinds of port in one shape.
 struct futex_kind {
   doorbell bell = doorbell::make().value();
   state_page_owner state = state_page_owner::make().value();
   std::function<bool()> requests = [] { return false; };
-  idle_doorbell<scripted_requests> port{bell, state, word_waiter(), {&requests}};
+  idle_doorbell<scripted_requests> port{bell, state, waiter, {&requests}};
   reactor_waker waker{bell, state};
 };
 
@@ -42,7 +45,7 @@ struct ring_kind {
   state_page_owner state = state_page_owner::make().value();
   std::function<bool()> requests = [] { return false; };
   idle_ring<scripted_requests> port{
-      bell, state, word_waiter(), {&requests}, deadline_ring::make().value()};
+      bell, state, waiter, {&requests}, deadline_ring::make().value()};
   reactor_waker waker{bell, state, port.event_fd()};
 };
 
@@ -72,6 +75,22 @@ TYPED_TEST(reactor_idle, a_wake_between_the_look_and_the_sleep_is_not_lost) {
   };
   this->kind->port.block();
   EXPECT_EQ(looks, 1);
+}
+
+// A software park sleeps between its looks; whoever stores a request must reach it there.
+TYPED_TEST(reactor_idle, a_request_ends_the_sleep_within_a_park) {
+  const instant started = now();
+  std::atomic<bool> stored = false;
+  this->kind->requests = [&] { return stored.load(std::memory_order_acquire); };
+  this->kind->port.prepare();
+  std::thread requester([&] {
+    while (!this->kind->state.requester_sees_sleep()) std::this_thread::yield();
+    stored.store(true, std::memory_order_release);
+    this->kind->waker.wake();
+  });
+  this->kind->port.park(started + far, always_false());
+  requester.join();
+  EXPECT_LT(now() - started, from_ms(3'000));
 }
 
 TYPED_TEST(reactor_idle, no_request_of_many_is_slept_over) {

@@ -50,15 +50,15 @@ struct stepping_clock {
 TEST(word_wait, by_looking_ends_as_soon_as_the_look_says_so) {
   stepping_clock clock{{}, {1}};
   int looks = 0;
-  word_waiter().wait_by_looking([&] { return ++looks < 5; }, instant::never(), clock);
+  word_waiter::wait_by_looking([&] { return ++looks < 5; }, instant::never(), clock, look_pace());
   EXPECT_EQ(looks, 5);
 }
 
 TEST(word_wait, by_looking_ends_at_its_bound_while_it_spins) {
   stepping_clock clock{{}, {1000}};
   int looks = 0;
-  word_waiter({.spin_ns = 1'000'000, .sleep_ns = 1})
-      .wait_by_looking([&] { return ++looks > 0; }, {10'000}, clock);
+  word_waiter::wait_by_looking([&] { return ++looks > 0; }, {10'000}, clock,
+                               look_pace({.spin_ns = 1'000'000, .sleep_ns = 1}));
   EXPECT_GT(looks, 0);
   EXPECT_LE(clock.at, (instant{20'000}));
 }
@@ -66,10 +66,33 @@ TEST(word_wait, by_looking_ends_at_its_bound_while_it_spins) {
 TEST(word_wait, by_looking_ends_at_its_bound_while_it_sleeps) {
   for (uint32_t sleep_ns : {0u, 100u}) {
     stepping_clock clock{{}, {1000}};
-    word_waiter({.spin_ns = 0, .sleep_ns = sleep_ns})
-        .wait_by_looking([] { return true; }, {10'000}, clock);
+    word_waiter::wait_by_looking([] { return true; }, {10'000}, clock,
+                                 look_pace({.spin_ns = 0, .sleep_ns = sleep_ns}));
     EXPECT_GE(clock.at, (instant{10'000}));
   }
+}
+
+TEST(word_wait, a_pace_that_is_kept_spins_once_and_not_in_each_park) {
+  const word_waiter waiter(software_wait{.spin_ns = 50'000, .sleep_ns = 1'000});
+  stepping_clock clock{{}, {100}};
+  proto::completion_line line{};
+  look_pace pace = waiter.pace();
+  pace.expect(clock.at);
+  int naps_before_spin_ended = 0;
+  int naps = 0;
+  const instant spin_ends = clock.at + duration{50'000};
+  for (int park = 1; park <= 10; ++park) {
+    const auto nap = [&](instant until) {
+      ++naps;
+      if (clock.at < spin_ends) ++naps_before_spin_ended;
+      EXPECT_LE(until, (instant{park * 20'000u}));
+      clock.at = until;
+    };
+    waiter.wait(
+        line, [] { return true; }, {park * 20'000u}, clock, pace, nap);
+  }
+  EXPECT_EQ(naps_before_spin_ended, 0);
+  EXPECT_GT(naps, 20);
 }
 
 TEST(word_wait, a_past_bound_returns_at_once) {
