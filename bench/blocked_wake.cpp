@@ -15,7 +15,7 @@ case_result run_blocked_wake(const options& o) {
   relay floor(mechanism::futex);
   producer by;
   case_result r =
-      wake_result(compare_wakes(ours, floor, by, o), "gar_wait, blocked", "futex relay");
+      wake_result(compare_wakes(ours, floor, &by, o), "gar_wait, blocked", "futex relay");
   r.findings = {{"futex_over_floor", r.figures[0].value, {}},
                 {"futex_p99_over_floor", r.figures[1].value, {}}};
   if (client.delegated() == 0) throw cannot_measure("no wait went through gard");

@@ -15,7 +15,7 @@ case_result run_callback(const options& o) {
   library_wait ours(client);
   relay callback(mechanism::callback);
   producer by;
-  case_result r = wake_result(compare_wakes(callback, ours, by, o), "imitated host callback",
+  case_result r = wake_result(compare_wakes(callback, ours, &by, o), "imitated host callback",
                               "gar_wait, blocked");
   r.findings = {{"callback_over_futex", r.figures[0].value, {}}};
   return r;

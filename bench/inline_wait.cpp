@@ -36,7 +36,7 @@ case_result run_inline(const options& o) {
   // Soon enough to be seen by a look, late enough to be waited for.
   const wake_timing soon{10'000, 1'000};
   case_result r =
-      wake_result(compare_wakes(ours, floor, by, o, soon), "gar_wait, inline", "bare spin");
+      wake_result(compare_wakes(ours, floor, &by, o, soon), "gar_wait, inline", "bare spin");
   r.findings = {{"inline_over_spin", r.figures[0].value, {}}};
   return r;
 }

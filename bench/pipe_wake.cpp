@@ -51,7 +51,7 @@ case_result run_pipe_wake(const options& o) {
   relay floor(mechanism::pipe);
   producer by;
   case_result r =
-      wake_result(compare_wakes(ours, floor, by, o), "epoll, then gar_take", "pipe relay");
+      wake_result(compare_wakes(ours, floor, &by, o), "epoll, then gar_take", "pipe relay");
   r.findings = {{"pipe_over_floor", r.figures[0].value, {}}};
   return r;
 }

@@ -1,13 +1,16 @@
 #include "bench/wake.hpp"
 
+#include <optional>
 #include <random>
+
+#include "proto/line.hpp"
 
 namespace gar::bench {
 namespace {
 
 class waker {
  public:
-  waker(producer& by, const wake_timing& timing) : by_(by), timing_(timing) {}
+  waker(producer* by, const wake_timing& timing) : by_(by), timing_(timing) {}
 
   size_t run_round(wake_side& side, samples* into, size_t waits) {
     size_t dropped = 0;
@@ -16,15 +19,11 @@ class waker {
     for (size_t i = 0; i < waits; ++i) {
       store_order o = side.expect();
       o.at_ns = now_ns() + timing_.delay_ns + jitter_ns();
-      by_.order(o);
-      const uint64_t from = now_ns();
-      side.await();
-      const uint64_t until = now_ns();
-      const uint64_t stored = by_.stored_ns();
-      if (stored < from + timing_.settled_ns) {
+      const std::optional<uint64_t> wake_ns = by_ ? await_producer(side, o) : store_here(side, o);
+      if (!wake_ns) {
         ++dropped;
       } else if (into) {
-        into->add(until - stored);
+        into->add(*wake_ns);
       }
     }
     side.end_round();
@@ -32,16 +31,34 @@ class waker {
   }
 
  private:
+  std::optional<uint64_t> await_producer(wake_side& side, const store_order& o) {
+    by_->order(o);
+    const uint64_t from = now_ns();
+    side.await();
+    const uint64_t until = now_ns();
+    const uint64_t stored = by_->stored_ns();
+    if (stored < from + timing_.settled_ns) return std::nullopt;
+    return until - stored;
+  }
+  std::optional<uint64_t> store_here(wake_side& side, const store_order& o) {
+    while (now_ns() < o.at_ns) {
+    }
+    const uint64_t from = now_ns();
+    proto::store_word(*o.word, o.value);
+    if (o.bell) proto::store_word(*o.bell, o.bell_value);
+    side.await();
+    return now_ns() - from;
+  }
   uint64_t jitter_ns() { return random_() % (timing_.delay_ns / 2 + 1); }
 
-  producer& by_;
+  producer* by_;
   wake_timing timing_;
   std::minstd_rand random_{1};
 };
 
 }  // namespace
 
-wake_pair compare_wakes(wake_side& ours, wake_side& floor, producer& by, const options& o,
+wake_pair compare_wakes(wake_side& ours, wake_side& floor, producer* by, const options& o,
                         const wake_timing& timing) {
   const size_t rounds = o.quick ? 3 : 25;
   const size_t waits = o.quick ? 20 : 300;

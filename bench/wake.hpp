@@ -36,7 +36,8 @@ struct wake_timing {
   uint64_t settled_ns = 60'000;  // a store before that is no sample
 };
 
-wake_pair compare_wakes(wake_side& ours, wake_side& floor, producer& by, const options& o,
+// Without a producer the client stores by itself; then it must not block.
+wake_pair compare_wakes(wake_side& ours, wake_side& floor, producer* by, const options& o,
                         const wake_timing& timing = {});
 
 // What every case about wakes prints: both sides, and the ratio at a quantile.
