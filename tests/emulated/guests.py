@@ -89,7 +89,8 @@ def qemu(packages, folder, programs, cpu, parameters, seconds):
     (folder / "initrd").write_bytes(first_file_system(programs))
     run_for(packages.command("qemu-system-aarch64") + [
         "-M", "virt", "-cpu", cpu, "-smp", "2", "-m", "256", "-accel", "tcg,thread=single",
-        "-icount", "shift=4,sleep=off", "-nodefaults", "-nic", "none", "-display", "none", "-no-reboot",
+        "-icount", "shift=4,sleep=off", "-nodefaults", "-nic", "none", "-display", "none",
+        "-no-reboot",
         "-L", str(packages.root / "usr/share/qemu"), "-serial", f"file:{folder}/console",
         "-kernel", str(packages.kernel("arm64")), "-initrd", str(folder / "initrd"),
         "-append", f"{ARM_KERNEL} {parameters}"], folder, seconds, {})

@@ -1,8 +1,8 @@
 """Debian packages that are unpacked into a folder and never installed.
 
 Debian 12's own Bochs and QEMU execute none of the instructions in question, Debian 13's do. So
-Debian 13's are fetched with everything that they link to, its C library too, and run through its
-own loader. apt checks their signatures; it works on lists of its own, and the host's stay as they are.
+these are fetched with everything that they link to, the C library too, and run through that one's
+loader. apt checks the signatures; it works on lists of its own, and the host's stay as they are.
 """
 
 import os
@@ -56,6 +56,8 @@ class Packages:
         except subprocess.TimeoutExpired as expired:
             raise Unavailable(f"{mirror} is too slow: {expired.cmd[0]} took longer than "
                               f"{expired.timeout:.0f} s") from expired
+        except subprocess.CalledProcessError as failed:
+            raise Unavailable(f"{' '.join(failed.cmd)} failed with {failed.returncode}") from failed
         done.write_text(wanted)
 
     def kernel(self, architecture):
@@ -72,7 +74,7 @@ class Packages:
         return [str(loader), "--library-path", path, str(self.root / "usr/bin" / program)]
 
     def _fetch_and_unpack(self, mirror, seconds_left):
-        self._apt("apt-get", ["update"], seconds_left, f"{mirror} has no {SUITE}")
+        self._apt("apt-get", ["update"], seconds_left, f"{mirror} does not give {SUITE}")
         self._apt("apt-get", ["--download-only", "--yes", "install", "--no-install-recommends",
                               *PROGRAMS], seconds_left, f"{mirror} does not give the packages")
         archives = self.folder / "cache/archives"
@@ -105,7 +107,8 @@ class Packages:
             "Dir::State::lists": at / "lists", "Dir::State::status": at / "status",
             "Dir::Cache": at / "cache", "Dir::Log": at, "APT::Architecture": "amd64",
             "APT::Architectures": ",".join(KERNELS), "APT::Sandbox::User": "",
-            "Acquire::Retries": "2", "Acquire::http::Timeout": "20", "Debug::NoLocking": "true",
+            "APT::Update::Error-Mode": "any", "Acquire::Retries": "2",
+            "Acquire::http::Timeout": "20", "Debug::NoLocking": "true",
         }
         command = [tool, "-q"]
         for name, value in options.items():
@@ -114,7 +117,7 @@ class Packages:
                               check=False, timeout=seconds_left(), stdin=subprocess.DEVNULL)
         if done.returncode != 0:
             said = (done.stderr.strip() or done.stdout.strip()).splitlines()
-            raise Unavailable(f"{failure}: {said[-1] if said else 'no reason given'}")
+            raise Unavailable(f"{failure}: {said[0] if said else 'no reason given'}")
         return done.stdout
 
 

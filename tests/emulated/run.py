@@ -46,7 +46,8 @@ class Guest:
     def __init__(self, architecture, cpu, pair, khz, tests):
         self.architecture = architecture
         self.cpu = cpu
-        self.parameters = f"GAR_GUEST_PAIR={pair} GAR_GUEST_KHZ={khz} -- --gtest_color=no --gtest_filter={tests}"
+        self.parameters = (f"GAR_GUEST_PAIR={pair} GAR_GUEST_KHZ={khz} "
+                           f"-- --gtest_color=no --gtest_filter={tests}")
 
     def run(self, packages, folder, seconds):
         emulator = guests.bochs if self.architecture == "x86_64" else guests.qemu
@@ -113,7 +114,7 @@ def try_to(do, *arguments):
         return do(*arguments)
     except Unavailable as why:
         return f"skipped: {why}"
-    except Failed as what:
+    except (Failed, subprocess.SubprocessError) as what:
         return f"FAILED: {what}"
 
 
