@@ -1,5 +1,7 @@
 // CUDA and HIP streams through the C interface, over the fake drivers.
 #include <gmock/gmock.h>
+#include <malloc.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -152,6 +154,34 @@ TYPED_TEST(vendor_streams,
   EXPECT_EQ(gar_stream_close(s), 0);
 }
 
+TYPED_TEST(vendor_streams, streams_of_two_devices_share_a_client_and_its_page) {
+  using Program = TypeParam;
+  for (size_t closed_first : {0, 1}) {
+    std::vector<gar_stream*> opened;
+    std::vector<void*> handles;
+    for (int device : {0, 1}) {
+      Program::use_device(device);
+      handles.push_back(Program::make_stream(1));
+      opened.push_back(this->open(handles.back()));
+    }
+    const auto work = [&](size_t i, uint64_t n) {
+      this->truth_ = 0;
+      this->fake().fake_submit(handles[i], ms, &this->truth_, n);
+      uint64_t sequence = 0;
+      EXPECT_EQ(gar_record(opened[i], &sequence), 0) << last_text();
+      EXPECT_EQ(gar_wait(opened[i], sequence, nullptr, nullptr), 0) << last_text();
+      EXPECT_EQ(this->truth(), n);
+    };
+    for (uint64_t n = 1; n <= 3; ++n) {
+      for (size_t i : {0, 1}) work(i, n);
+    }
+    EXPECT_EQ(gar_stream_close(opened[closed_first]), 0) << last_text();
+    work(1 - closed_first, 4);
+    EXPECT_EQ(gar_stream_close(opened[1 - closed_first]), 0) << last_text();
+    EXPECT_EQ(this->fake().fake_registrations(), 0u) << closed_first;
+  }
+}
+
 // ---- What is refused.
 
 TYPED_TEST(vendor_streams, a_record_during_a_capture_is_refused_and_the_stream_goes_on) {
@@ -276,6 +306,22 @@ TYPED_TEST(vendor_streams, a_device_that_stores_nothing_is_polled_with_a_warning
   EXPECT_EQ(gar_stream_close(s), 0) << last_text();
 }
 
+TYPED_TEST(vendor_streams, memory_that_may_not_be_locked_is_polled_with_the_limits_name) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_MEMLOCK, &before), 0);
+  const rlimit none{0, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_MEMLOCK, &none), 0);
+  gar_stream* s = this->open(this->handle_);
+  char text[1024];
+  EXPECT_EQ(gar_stream_warning(s, text, sizeof(text)), GAR_W_PARK_FALLBACK);
+  EXPECT_THAT(text, HasSubstr("RLIMIT_MEMLOCK (ulimit -l) may be too low"));
+  this->submit(ms, 1);
+  EXPECT_EQ(gar_wait_stream(s, nullptr, nullptr), 0) << last_text();
+  EXPECT_EQ(this->truth(), 1u);
+  EXPECT_EQ(gar_stream_close(s), 0) << last_text();
+  ASSERT_EQ(setrlimit(RLIMIT_MEMLOCK, &before), 0);
+}
+
 TYPED_TEST(vendor_streams, a_plan_that_needs_no_stores_runs_as_asked_where_there_are_none) {
   using Program = TypeParam;
   this->connect("block");
@@ -313,6 +359,52 @@ TYPED_TEST(vendor_streams, a_process_that_exits_without_closing_just_exits) {
         std::exit(5);
       },
       testing::ExitedWithCode(5), "");
+}
+
+// Waits on a stream of its own for work that does not end.
+template <class Program>
+void wait_for_ever(gar_stream* s, void* handle) {
+  Program::fake().fake_submit(handle, hour, nullptr, 0);
+  uint64_t sequence = 0;
+  gar_record(s, &sequence);
+  gar_wait(s, sequence, nullptr, nullptr);
+  _exit(9);
+}
+
+TYPED_TEST(vendor_streams, a_process_that_exits_while_other_threads_wait_just_exits) {
+  using Program = TypeParam;
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  for (const char* plan : {"block", "poll", flag_plan}) {
+    const auto waits_and_exits = [&] {
+      this->connect(plan);
+      for (int i = 0; i < 4; ++i) {
+        void* handle = Program::make_stream(1);
+        std::thread(wait_for_ever<Program>, this->open(handle), handle).detach();
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(30));
+      std::thread([] { std::exit(5); }).join();
+    };
+    EXPECT_EXIT(waits_and_exits(), testing::ExitedWithCode(5), "") << plan;
+  }
+}
+
+TYPED_TEST(vendor_streams, a_forked_child_that_closes_and_exits_makes_no_driver_call) {
+  gar_stream* s = this->open(this->handle_);
+  this->submit(hour, 1);
+  uint64_t sequence = 0;
+  ASSERT_EQ(gar_record(s, &sequence), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    this->fake().fake_log_clear();
+    const bool refused = gar_record(s, &sequence) == GAR_E_FORKED_CHILD &&
+                         gar_stream_close(s) == GAR_E_FORKED_CHILD &&
+                         gar_close(this->client_) == GAR_E_FORKED_CHILD;
+    _exit(refused && this->fake().fake_log_count() == 0 ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  this->fake().fake_reset(0);
 }
 
 gar_client* closed_at_exit = nullptr;
@@ -355,6 +447,10 @@ size_t mapped_pages() {
   return pages;
 }
 
+size_t allocated_bytes() {
+  return mallinfo2().uordblks;
+}
+
 TYPED_TEST(vendor_streams, a_thousand_streams_opened_and_closed_leave_nothing) {
   const auto once = [&] {
     gar_stream* s = this->open(this->handle_);
@@ -369,7 +465,13 @@ TYPED_TEST(vendor_streams, a_thousand_streams_opened_and_closed_leave_nothing) {
   const size_t descriptors = open_descriptors();
   const size_t mapped = mapped_pages();
   const unsigned references = this->fake().fake_references(0);
-  for (int i = 0; i < 1000; ++i) once();
+  const size_t allocated = allocated_bytes();
+  for (int i = 0; i < 1000; ++i) {
+    once();
+    this->fake().fake_log_clear();
+  }
+  // The fake never frees an event; a stream has two.
+  EXPECT_LT(allocated_bytes(), allocated + 1000 * 400);
   EXPECT_EQ(this->fake().fake_live_events(), events);
   EXPECT_EQ(this->fake().fake_live_streams(), streams);
   EXPECT_EQ(this->fake().fake_registrations(), 0u);

@@ -161,6 +161,16 @@ TYPED_TEST(gpu_driver, takes_the_library_that_the_program_has_loaded) {
   EXPECT_TRUE(TypeParam::driver::open(libraries));
 }
 
+TYPED_TEST(gpu_driver, outlives_the_programs_own_use_of_the_library) {
+  void* programs = dlopen(TypeParam::library, RTLD_NOW | RTLD_LOCAL);
+  auto opened = TypeParam::driver::open(TestFixture::libraries);
+  ASSERT_TRUE(opened) << opened.error().text();
+  dlclose(programs);
+  EXPECT_THAT(opened->text_of(700), HasSubstr("an illegal memory access was encountered"));
+  Dl_info where{};
+  EXPECT_NE(dladdr(reinterpret_cast<void*>(opened->GetErrorName), &where), 0) << "it was unloaded";
+}
+
 // The environment is read when the fake is loaded, and each test is a process of its own.
 
 TYPED_TEST(gpu_driver, says_when_there_is_no_device) {
