@@ -5,25 +5,52 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
+from child import end
+
 NEEDED = ("gard", "garctl", "gar-demo", "device-check")
-BUILD_BOUND_S = 900
+BUILD_BOUND_S = 1800
 
 
 class Missing(Exception):
     """Why there is nothing to run."""
 
 
-def output(command, environment=None, timeout_s=20, folder=None):
+def output(command, environment=None, timeout_s=20):
     """(status, what it printed) of a command that ends soon."""
     try:
         done = subprocess.run([str(word) for word in command], env=environment, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
-                              timeout=timeout_s, cwd=folder)
+                              timeout=timeout_s)
     except (OSError, subprocess.TimeoutExpired) as why:
         return -1, str(why)
     return done.returncode, done.stdout.strip()
+
+
+def build_step(command, folder):
+    """Why it failed, or None. A person who waits for it sees what it prints."""
+    said = []
+    with subprocess.Popen([str(word) for word in command], cwd=folder, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          start_new_session=True) as process:
+        bound = threading.Timer(BUILD_BOUND_S, end, [process])
+        bound.start()
+        try:
+            for line in process.stdout:
+                print(line, end="", file=sys.stderr, flush=True)
+                said.append(line.strip())
+        finally:
+            timed_out = not bound.is_alive()
+            bound.cancel()
+            if sys.exc_info()[0]:
+                end(process)
+    if timed_out:
+        return f"it takes longer than {BUILD_BOUND_S} s (once more goes on where it ended)"
+    if process.returncode == 0:
+        return None
+    return next((line for line in said if "rror" in line), said[-1] if said else "it says nothing")
 
 
 class Binaries:
@@ -64,14 +91,13 @@ class Binaries:
         for tool in ("cmake", "ninja", "c++"):
             if not shutil.which(tool):
                 raise Missing(f"{because}; and it cannot be built here: {tool} is missing")
-        print(f"{because}: building it, which takes minutes ...", file=sys.stderr, flush=True)
+        print(f"{because}: building it", file=sys.stderr, flush=True)
         build = ["cmake", "-S", self.root, "--preset", "release", "-B", self.build]
         make = ["cmake", "--build", self.build, "--target", *NEEDED, "garclient"]
         for command in (build, make):
-            status, said = output(command, timeout_s=BUILD_BOUND_S, folder=self.root)
-            if status != 0:
-                errors = [line for line in said.splitlines() if "rror" in line] or [said[-200:]]
-                raise Missing(f"{because}; and it cannot be built here: {errors[0].strip()}")
+            why = build_step(command, self.root)
+            if why:
+                raise Missing(f"{because}; and it cannot be built here: {why}")
         why = self.why_not()
         if why:
             raise Missing(why)
