@@ -112,10 +112,17 @@ inline client_wakes_reactor(c) {
 #ifdef NO_CLIENT_WAKE
   skip
 #else
+#ifdef WAKES_TILL_AWAKE
+  do
+  :: d_step { FENCED(CLIENT(c)) && SOMEBODY_SLEEPS_ON(STATE) -> futex_wake(STATE) }
+  :: memory[STATE] != ASLEEP -> break
+  od
+#else
   d_step {
     FENCED(CLIENT(c)) && (memory[STATE] != ASLEEP || SOMEBODY_SLEEPS_ON(STATE)) ->
     futex_wake(STATE)
   }
+#endif
 #endif
 #endif
 }
@@ -219,10 +226,19 @@ inline look_at(c) {
 #else
 #define BELL_AS_COPIED(i) (LOAD(REACTOR, BELL + (i)) == copy[i])
 #endif
+#ifdef NO_PARK_RECHECK
+#define NO_WORD_RECHECK
+#define NO_FLAG_RECHECK
+#endif
 #ifdef NO_WORD_RECHECK
 #define WORD_STILL_WAITS(c) 1
 #else
 #define WORD_STILL_WAITS(c) (!COMPLETE(c))
+#endif
+#ifdef NO_FLAG_RECHECK
+#define NO_REQUEST(c) 1
+#else
+#define NO_REQUEST(c) (!LOAD(REACTOR, FLAG + (c)))
 #endif
 #if BELLS > 1
 #define BELL_STILL (BELL_AS_COPIED(0) && BELL_AS_COPIED(1))
@@ -230,10 +246,19 @@ inline look_at(c) {
 #define BELL_STILL BELL_AS_COPIED(0)
 #endif
 
+#define STILL_WAITING                                                         \
+  (BELL_STILL && NO_REQUEST(0) && NO_REQUEST(1) && WORD_STILL_WAITS(0) && \
+   WORD_STILL_WAITS(1))
+
+/* Each look of the comparison is a step of its own. */
 inline compare() {
   still_waiting = BELL_AS_COPIED(0);
 #if BELLS > 1
   still_waiting = still_waiting && BELL_AS_COPIED(1);
+#endif
+#ifndef NO_FLAG_RECHECK
+  still_waiting = still_waiting && NO_REQUEST(0);
+  still_waiting = still_waiting && NO_REQUEST(1);
 #endif
 #ifndef NO_WORD_RECHECK
   still_waiting = still_waiting && WORD_STILL_WAITS(0);
@@ -252,7 +277,7 @@ inline park() {
   if
   :: still_waiting ->
 #ifdef SOFTWARE_PARK
-     wait_until(!BELL_STILL || !WORD_STILL_WAITS(0) || !WORD_STILL_WAITS(1))
+     wait_until(!STILL_WAITING)
 #else
      wait_until(!monitor_armed)
 #endif
@@ -385,8 +410,15 @@ inline block_on_futex(c, seen) {
 }
 
 inline block_on_pipe(c, seen) {
+#ifdef PIPE_KEPT_WHERE_WANTED
+  if
+  :: LOAD(CLIENT(c), WANTS + c)
+  :: !LOAD(CLIENT(c), WANTS + c) -> pipe_holds[c] = 0
+  fi;
+#else
 #ifndef PIPE_DRAINED_LATE
   pipe_holds[c] = 0;
+#endif
 #endif
   set_wants(c);
   if
