@@ -1,4 +1,4 @@
-// ldxr with wfet or wfe: the pairs of aarch64. The exclusive load arms the monitor of its granule,
+// ldaxr with wfet or wfe: the pairs of aarch64. The exclusive load arms the monitor of its granule,
 // a store by anybody else raises an event, and the wait ends with it.
 //
 // wfet is bounded by an absolute value of the virtual counter. wfe has no bound of its own: the
@@ -52,7 +52,9 @@ std::string wfe_absent() {
 
 void arm(const uint64_t* line) {
   uint64_t seen;
-  asm volatile("ldxr %0, [%1]" : "=r"(seen) : "r"(line) : "memory");
+  // With acquire: after a plain ldxr the looks that follow could be answered before it has armed,
+  // and a store in between would be seen by neither.
+  asm volatile("ldaxr %0, [%1]" : "=r"(seen) : "r"(line) : "memory");
 }
 
 void wait_wfet(duration left, tick_rate rate) {
@@ -80,7 +82,7 @@ tick_rate event_stream_rate() {
   return {};
 }
 void arm(const uint64_t*) {
-  GAR_ASSERT(!"ldxr on this architecture");
+  GAR_ASSERT(!"ldaxr on this architecture");
 }
 void wait_wfet(duration, tick_rate) {
   GAR_ASSERT(!"wfet on this architecture");
