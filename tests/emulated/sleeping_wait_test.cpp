@@ -129,6 +129,29 @@ TEST_F(sleeping_wait, a_store_from_before_the_arming_needs_no_park) {
   EXPECT_LT(clock.now() - before, from_us(500));
 }
 
+// The store comes after the word was read and before the CPU sleeps: the arming must have been
+// first.
+TEST_F(sleeping_wait, a_store_between_the_look_and_the_park_is_not_slept_over) {
+  other_cpu producer([&](uint64_t round) { page.store(in_the_middle, 6, round); });
+  std::vector<duration> waits;
+  for (uint64_t round = 1; round <= rounds; ++round) {
+    int looks = 0;
+    auto look = [&] {
+      const bool waiting = proto::load_word(watched.word[6]) != round;
+      if (++looks == 1) {
+        producer.go(round);
+        producer.await_done(round);
+      }
+      return waiting;
+    };
+    const instant before = clock.now();
+    waiter().wait(watched, look, before + from_ms(1), clock);
+    waits.push_back(clock.now() - before);
+    EXPECT_EQ(looks, 2);
+  }
+  EXPECT_LT(median(waits), from_us(600));
+}
+
 // The other CPU's store moves step by step over the arming, the look and the start of the park. One
 // that fell into a gap would be found at the bound only, 1 ms later.
 TEST_F(sleeping_wait, no_store_around_the_arming_is_lost) {
