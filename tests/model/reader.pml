@@ -23,6 +23,7 @@ bit raised[THREADS];    /* its signal, since the thread read it */
 bit listed[THREADS];    /* in the list of those to wake */
 bit asleep[THREADS];    /* in the mailbox's futex */
 byte reader = NOBODY;
+byte heir = NOBODY;      /* woken to become it */
 
 #define HAS_END (tail != head)
 
@@ -64,21 +65,26 @@ inline give_news(i) {
   fi
 }
 
-/* With the lock held: the reading is free, and one of those asleep is woken to take it. */
+/* With the lock held: where nobody reads, and nobody is on the way to, one of those asleep is woken
+ * to become the reader. */
 inline pass_on() {
-  reader = NOBODY;
-#ifndef NOT_PASSED_ON
+#ifdef NOT_PASSED_ON
+  skip
+#else
   if
-  :: listed[0] -> give_news(0)
-  :: !listed[0] && listed[1] -> give_news(1)
-  :: !listed[0] && !listed[1] && listed[2] -> give_news(2)
-  :: else
+  :: reader != NOBODY || heir != NOBODY
+  :: else ->
+     if
+     :: listed[0] -> heir = 0; give_news(0)
+     :: !listed[0] && listed[1] -> heir = 1; give_news(1)
+     :: !listed[0] && !listed[1] && listed[2] -> heir = 2; give_news(2)
+     :: else
+     fi
   fi
 #endif
 }
 
-/* Takes one end, if there is one. Others see without the lock that the head moved before they see
- * the news, and the reader's own news before its wake. */
+/* Takes one end, if there is one. Who looks without the lock sees the head move before the news. */
 inline take() {
   if
   :: d_step {
@@ -89,14 +95,6 @@ inline take() {
        head++
      };
      d_step { has_news[whose] = 1; give_news(whose) };
-#ifndef READER_NOT_TOLD
-     if
-     :: reader == whose ->
-        ring_raised = 1;
-        reader_sleeps = 0
-     :: else
-     fi;
-#endif
      d_step { whose = 0; locked = 0 }
   :: !locked && !HAS_END
   fi
@@ -107,16 +105,21 @@ inline take() {
 #else
 #define MAY_SLEEP (!HAS_END && !raised[me])
 #endif
+#ifdef READER_LOOKS_WITHOUT_LOCK
+#define LOOKS 1
+#else
+#define LOOKS (!locked)
+#endif
 
 inline read_the_ring() {
   do
   :: ring_raised = 0;
      wants = 1;
      if
-     :: MAY_SLEEP ->
+     :: LOOKS && MAY_SLEEP ->
         reader_sleeps = !ring_raised;
         !reader_sleeps
-     :: else
+     :: LOOKS && !MAY_SLEEP
      fi;
      take();
      if
@@ -125,13 +128,20 @@ inline read_the_ring() {
      fi
   od;
   skip;
-  d_step { !locked -> pass_on() }
+  d_step { !locked -> reader = NOBODY; pass_on() }
 }
 
 inline sleep_on_mailbox() {
   asleep[me] = !raised[me];
   !asleep[me];
   d_step { !locked -> listed[me] = 0 }
+}
+
+inline arrives() {
+  if
+  :: heir == me -> heir = NOBODY
+  :: else
+  fi
 }
 
 proctype thread(byte me) {
@@ -148,17 +158,19 @@ proctype thread(byte me) {
      fi;
      if
      :: !locked && raised[me]
-     :: d_step { !locked && !raised[me] && reader == NOBODY -> reader = me }; read_the_ring()
-     :: d_step { !locked && !raised[me] && reader != NOBODY -> listed[me] = 1 };
+     :: d_step { !locked && !raised[me] && reader == NOBODY -> arrives(); reader = me };
+        read_the_ring()
+     :: d_step { !locked && !raised[me] && reader != NOBODY -> arrives(); listed[me] = 1 };
         sleep_on_mailbox()
      fi
   od;
-#ifndef LEAVES_WITHOUT_A_LOOK
+  /* The wait leaves. */
+#ifndef HEIR_JUST_LEAVES
   skip;
   d_step {
     !locked ->
     if
-    :: reader == NOBODY -> pass_on()
+    :: heir == me -> heir = NOBODY; pass_on()
     :: else
     fi
   }
