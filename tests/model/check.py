@@ -100,7 +100,9 @@ ROWS = [
     ("reader", "READER_LOOKS_WITHOUT_LOCK", LOST, "reader looks while another hands out its end"),
     ("reader", "READER_LOOKS_AT_RING_ONLY", LOST, "reader sleeps without a look at its mailbox"),
     ("whole", "", HOLDS, "all of it; one client on the futex, one on the pipe"),
-    ("whole", "ENDED_UNSEEN", FALSE, "the reactor ends a wait without a look at the word"),
+    ("whole", "WITH_IO ROUNDS=2", HOLDS, "one client that waits twice, and a thread of gard"),
+    ("whole", "WITH_IO", ENDS, "no run goes on for ever"),
+    ("whole", "WITH_IO ENDED_UNSEEN", FALSE, "the reactor ends a wait without a look at the word"),
 ]
 
 # Of these every step must have been taken.

@@ -1,5 +1,6 @@
 /* Everything at once: a client's request reaches the reactor, awake, parked or asleep; its device
- * stores; the reactor ends the wait and wakes the client, which blocks on the futex or the pipe. */
+ * stores; the reactor ends the wait and wakes the client, which blocks on the futex or the pipe.
+ * The other is a second client, or a thread of gard. */
 
 #ifndef ROUNDS
 #define ROUNDS 1
@@ -84,11 +85,12 @@ init {
   atomic {
     uses_pipe[1] = 1;
     run device(0);
-    run device(1);
     run client(0);
-    run client(1);
 #ifdef WITH_IO
     run io();
+#else
+    run device(1);
+    run client(1);
 #endif
     run reactor()
   }
