@@ -6,7 +6,7 @@ usage: check.py            every model as it is, then with each step removed; a 
        check.py --lines    that the code which README.md names for each step is there
 
 A model as it is must hold in every state; with a step removed it must not. Exit status: 0 where
-all is as it must be, 1 where not, 77 where spin or a C compiler is missing.
+all is as it must be, 1 where not, 2 for an unknown name, 77 where spin or a C compiler is missing.
 """
 
 import re
@@ -181,6 +181,10 @@ def check_models(names):
     if not compiler:
         print("skipped: no C compiler for Spin's verifiers")
         return 77
+    unknown = set(names) - {model for model, *_ in ROWS}
+    if unknown:
+        print(f"there is no model {', '.join(sorted(unknown))}")
+        return 2
     wrong = 0
     began = time.monotonic()
     print(f"{'model':6} {'verdict':8} {'states':>10} {'s':>6}  definitions: what it is", flush=True)
