@@ -5,6 +5,8 @@
 namespace gar::bench {
 
 int run_cases(int count, const char* const* arguments);
+int run_ab(int count, const char* const* arguments);
 int run_replay(int count, const char* const* arguments);
+int run_scale(int count, const char* const* arguments);
 
 }  // namespace gar::bench

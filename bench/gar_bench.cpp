@@ -19,6 +19,8 @@ constexpr const char* footer =
     "A missed target is printed, never a failure: the exit status is 0 where every case ran.\n"
     "\n"
     "Other commands:\n"
+    "  gar-bench ab --plan A --plan B      plans on the same work, in turns, with intervals\n"
+    "  gar-bench scale --output DIR        a completion's cost over streams, waits and clients\n"
     "  gar-bench replay FILE --plan TEXT   what a plan does with a recorded series of waits";
 
 // A case by its own name or by that of one of its targets.
@@ -97,6 +99,8 @@ int run_cases(int count, const char* const* arguments) {
 
 int main(int argc, char** argv) {
   const std::string_view first = argc > 1 ? argv[1] : "";
+  if (first == "ab") return gar::bench::run_ab(argc - 1, argv + 1);
+  if (first == "scale") return gar::bench::run_scale(argc - 1, argv + 1);
   if (first == "replay") return gar::bench::run_replay(argc - 1, argv + 1);
   return gar::bench::run_cases(argc, argv);
 }
