@@ -91,7 +91,6 @@ void client_sockets::accept_one(unique_fd socket) {
   if (!identity) {
     return log(log_level::warning, "a client was turned away: " + identity.error().headline());
   }
-  take_ended();
   const peer who{identity->uid, identity->gid, identity->pid};
   asio::posix::stream_descriptor watched(*io_);
   boost::system::error_code refused;
@@ -100,7 +99,11 @@ void client_sockets::accept_one(unique_fd socket) {
     return log(log_level::warning, fmt::format("uid {} pid {} was turned away: {}", who.uid,
                                                who.pid, refused.message()));
   }
-  result<session_id> connected = to_.node->connect(who, clock_.now());
+  size_t unread_max = 0;
+  result<session_id> connected = to_.node->with([&](node& n) {
+    unread_max = n.limits().unread_bytes_per_client;
+    return n.connect(who, clock_.now());
+  });
   if (!connected) {
     watched.release();
     const error& why = connected.error();
@@ -111,9 +114,8 @@ void client_sockets::accept_one(unique_fd socket) {
     return end_connection(socket.get());
   }
   const session_id id = *connected;
-  auto link =
-      std::make_shared<session_link>(std::move(socket), to_.node->limits().unread_bytes_per_client,
-                                     [this, id] { asio::post(*io_, [this, id] { blocked(id); }); });
+  auto link = std::make_shared<session_link>(
+      std::move(socket), unread_max, [this, id] { asio::post(*io_, [this, id] { blocked(id); }); });
   const int fd = watched.native_handle();
   clients_.emplace(id, client{who.uid, std::move(link), std::move(watched), {}});
   watch_process(id, peer_pidfd(fd));
@@ -140,8 +142,7 @@ void client_sockets::process_ended(session_id id) {
   // go on sending.
   for (int i = 0; i < frames_left_max && read_one(id); ++i) {
   }
-  take_ended();
-  to_.node->disconnect(id);
+  to_.node->with([id](node& n) { n.disconnect(id); });
   carry_out();
 }
 
@@ -172,22 +173,18 @@ bool client_sockets::read_one(session_id id) {
   const auto at = clients_.find(id);
   if (at == clients_.end() || at->second.link->has_unsent()) return false;
   result<reception> got = receive_message(at->second.socket.native_handle(), frame_);
-  take_ended();
-  if (!got && got.error().code() != errc::SystemCall) {
-    to_.node->receive_failed(id, got.error());
-  } else if (!got || got->got == reception::what::ended) {
-    to_.node->disconnect(id);
-  } else if (got->got == reception::what::nothing) {
-    return false;
-  } else {
-    to_.node->receive(id, std::span(frame_).first(got->bytes), got->descriptor_count, clock_.now());
-  }
+  if (got && got->got == reception::what::nothing) return false;
+  to_.node->with([&](node& n) {
+    if (!got && got.error().code() != errc::SystemCall) {
+      n.receive_failed(id, got.error());
+    } else if (!got || got->got == reception::what::ended) {
+      n.disconnect(id);
+    } else {
+      n.receive(id, std::span(frame_).first(got->bytes), got->descriptor_count, clock_.now());
+    }
+  });
   carry_effects();
   return true;
-}
-
-void client_sockets::take_ended() {
-  to_.ended->take([this](const wait_end& e) { to_.node->wait_ended(e); });
 }
 
 // ---- going out
@@ -196,8 +193,7 @@ void client_sockets::blocked(session_id id) {
   const auto at = clients_.find(id);
   if (at == clients_.end()) return;
   if (std::optional<error> why = at->second.link->broken()) {
-    take_ended();
-    to_.node->refuse_session(id, *why);
+    to_.node->with([&](node& n) { n.refuse_session(id, *why); });
     return carry_out();
   }
   write_to(id);
@@ -206,7 +202,7 @@ void client_sockets::blocked(session_id id) {
 void client_sockets::write_to(session_id id) {
   client& c = clients_.at(id);
   if (c.link->send_unsent()) {
-    to_.node->answer_sent(id, clock_.now());
+    answer_sent(id);
     set_timer();
     return read_from(id);
   }
@@ -218,6 +214,10 @@ void client_sockets::write_to(session_id id) {
                         at->second.writing = false;
                         write_to(id);
                       });
+}
+
+void client_sockets::answer_sent(session_id to) {
+  to_.node->with([&](node& n) { n.answer_sent(to, clock_.now()); });
 }
 
 void client_sockets::send_rest(instant until) {
@@ -239,6 +239,19 @@ result<lines_view> client_sockets::make_page(session_id of) {
   return lines_view{&made.word(0), made.words()};
 }
 
+result<uint32_t> client_sockets::make_ring(session_id of, uint32_t entries) {
+  if (free_flags_.empty() && flags_used_ == proto::request_flags_max) {
+    return error(errc::LimitClients, {std::to_string(proto::request_flags_max)});
+  }
+  result<ring_page> page = ring_page::make(entries);
+  if (!page) return page.error();
+  if (free_flags_.empty()) free_flags_.push_back(flags_used_++);
+  const uint32_t flag = free_flags_.back();
+  free_flags_.pop_back();
+  clients_.at(of).link->ring().emplace(std::move(*page), flag);
+  return flag;
+}
+
 void client_sockets::carry_out() {
   carry_effects();
   to_.waits->kick();
@@ -246,7 +259,7 @@ void client_sockets::carry_out() {
 
 void client_sockets::carry_effects() {
   for (;;) {
-    std::vector<effect::any> effects = to_.node->take_effects();
+    std::vector<effect::any> effects = to_.node->with([](node& n) { return n.take_effects(); });
     if (effects.empty()) break;
     for (effect::any& e : effects) {
       std::visit([this](auto& what) { this->carry(what); }, e);
@@ -262,13 +275,18 @@ void client_sockets::carry(effect::send& e) {
   if (std::holds_alternative<proto::plan_scope>(e.what)) {
     return link.send_uncounted(proto::encode(e.what));
   }
-  std::array<int, 3> descriptors{};
+  std::array<int, 5> descriptors{};
   size_t count = 0;
   if (e.descriptors != effect::with::nothing) descriptors[count++] = link.pages().back().fd();
   if (e.descriptors == effect::with::welcome_pages) {
     look_at_canary();
     descriptors[count++] = to_.bell->fd();
     descriptors[count++] = to_.state->fd();
+    if (const auto& ring = link.ring()) {
+      descriptors[count++] = ring->page.fd();
+      descriptors[count++] = ring->page.pipe_fd();
+      to_.waits->attach(e.to, at->second.link);
+    }
   }
   link.send(proto::encode(e.what), std::span(descriptors).first(count));
 }
@@ -290,6 +308,8 @@ void client_sockets::carry(effect::close& e) {
   at->second.link->send_unsent();
   at->second.socket.release();
   at->second.link->close();
+  // Its ring is looked at no more: that was handed over before this.
+  if (const auto& ring = at->second.link->ring()) free_flags_.push_back(ring->flag);
   clients_.erase(at);
 }
 
@@ -303,11 +323,16 @@ void client_sockets::carry(effect::cancel_wait& e) {
 }
 
 void client_sockets::carry(effect::answer_probe& e) {
-  to_.waits->answer(e.what, to_.node->limits().streams_per_client);
+  const size_t most = to_.node->with([](node& n) { return n.limits().streams_per_client; });
+  to_.waits->answer(e.what, most);
 }
 
 void client_sockets::carry(effect::drop_waits& e) {
   to_.waits->drop(e.of);
+}
+
+void client_sockets::carry(effect::look&) {
+  to_.waits->look();
 }
 
 // An answer has up to 16 MiB, and a user may have a thousand connections that read none.
@@ -326,7 +351,7 @@ void client_sockets::refuse_ask(const effect::answer_ask& e, const error& why) {
   if (at == clients_.end()) return;
   at->second.link->send(proto::encode(proto::refusal{
       e.cookie, why.number(), static_cast<uint16_t>(proto::message_type::ask), false, why.text()}));
-  if (!at->second.link->has_unsent()) to_.node->answer_sent(e.to, clock_.now());
+  if (!at->second.link->has_unsent()) answer_sent(e.to);
 }
 
 void client_sockets::carry(effect::answer_ask& e) {
@@ -341,7 +366,7 @@ void client_sockets::carry(effect::answer_ask& e) {
   for (const proto::answer& part : proto::split_answer(e.cookie, json)) {
     at->second.link->send_uncounted(proto::encode(part));
   }
-  if (!at->second.link->has_unsent()) to_.node->answer_sent(e.to, clock_.now());
+  if (!at->second.link->has_unsent()) answer_sent(e.to);
 }
 
 void client_sockets::carry(effect::log& e) {
@@ -352,7 +377,7 @@ void client_sockets::carry(effect::log& e) {
 }
 
 void client_sockets::set_timer() {
-  const instant next = to_.node->next_deadline();
+  const instant next = to_.node->with([](node& n) { return n.next_deadline(); });
   if (next == timer_at_) return;
   timer_at_ = next;
   if (next == instant::never()) {
@@ -363,8 +388,7 @@ void client_sockets::set_timer() {
   timer_.async_wait([this](const boost::system::error_code& failed) {
     if (failed) return;
     timer_at_ = instant::never();
-    take_ended();
-    to_.node->tick(clock_.now());
+    to_.node->with([this](node& n) { n.tick(clock_.now()); });
     carry_out();
   });
 }

@@ -22,9 +22,10 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
-#include "daemon/ended_waits.hpp"
 #include "daemon/session_link.hpp"
+#include "daemon/shared_node.hpp"
 #include "daemon/wait_service.hpp"
 #include "lib/core/node.hpp"
 #include "lib/linux/doorbell.hpp"
@@ -36,9 +37,8 @@ namespace gar {
 class client_sockets {
  public:
   struct wiring {
-    gar::node* node;
+    shared_node* node;
     wait_service* waits;
-    ended_waits* ended;
     const gar::doorbell* bell;
     const state_page_owner* state;
     // Answers one read-only request of this uid: JSON in, JSON out.
@@ -52,11 +52,10 @@ class client_sockets {
   // What already asked is still answered; nobody new gets in.
   void stop_accepting();
 
-  // The node's make_page.
+  // The node's make_page and make_ring.
   result<lines_view> make_page(session_id of);
+  result<uint32_t> make_ring(session_id of, uint32_t entries);
 
-  // Reports to the node what has ended since the last time.
-  void take_ended();
   // Carries out what the node wants; after each call into the node that others make.
   void carry_out();
   // Sends what still waits, to `until` at the latest. Blocks: for the end alone.
@@ -85,6 +84,7 @@ class client_sockets {
   void process_ended(session_id id);
   void carry_effects();
   void set_timer();
+  void answer_sent(session_id to);
   void look_at_canary();
   result<void> may_ask(uint32_t uid);
   void refuse_ask(const effect::answer_ask& e, const error& why);
@@ -97,6 +97,7 @@ class client_sockets {
   void carry(effect::drop_waits& e);
   void carry(effect::answer_ask& e);
   void carry(effect::log& e);
+  void carry(effect::look& e);
 
   boost::asio::io_context* io_;
   wiring to_;
@@ -108,6 +109,8 @@ class client_sockets {
   boost::asio::steady_timer timer_;
   instant timer_at_ = instant::never();
   std::unordered_map<session_id, client> clients_;
+  std::vector<uint32_t> free_flags_;  // request flags that were in use
+  uint32_t flags_used_ = 0;           // how many ever were
   std::array<std::byte, proto::frame_bytes_max> frame_;
 };
 

@@ -125,6 +125,20 @@ config_setting limit(std::string_view name, uint32_t node_limits::*into) {
           [=](const config& c) { return std::to_string(c.limits.*into); }};
 }
 
+config_setting ring_entries() {
+  return {
+      "limits", "ring_entries",
+      fmt::format("a power of two from {} to {}", proto::ring_entries_min, proto::ring_entries_max),
+      [](const config_value& value, config& c) {
+        const auto* number = std::get_if<int64_t>(&value);
+        if (!number || *number < 0) return false;
+        if (!proto::valid_ring_entries(static_cast<uint64_t>(*number))) return false;
+        c.limits.ring_entries = static_cast<uint32_t>(*number);
+        return true;
+      },
+      [](const config& c) { return std::to_string(c.limits.ring_entries); }};
+}
+
 config_setting byte_limit(std::string_view name, uint32_t node_limits::*into, uint32_t least) {
   const uint32_t most = node_limits_max.*into;
   return {"limits", name,
@@ -164,6 +178,7 @@ const std::vector<config_setting>& config_settings() {
       limit("streams_per_user", &node_limits::streams_per_user),
       limit("waits_per_client", &node_limits::waits_per_client),
       limit("waits_per_user", &node_limits::waits_per_user),
+      ring_entries(),
       limit("pages_per_client", &node_limits::pages_per_client),
       limit("runtime_plans", &node_limits::runtime_plans),
       byte_limit("unread_bytes_per_client", &node_limits::unread_bytes_per_client,

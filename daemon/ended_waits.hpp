@@ -1,17 +1,23 @@
 // Ended waits: what the executor's threads have to tell the node, without waking its thread.
 //
 // A completion goes to its client straight from the thread that found it. The node must hear of it
-// before it reads anything that the client sent afterwards, and may hear of it as late as that: so
-// nobody is woken for it, and an idle io thread stays idle while waits come and go.
+// before it takes anything that the client asked afterwards, and may hear of it as late as that: so
+// nobody is woken for it, and an idle io thread stays idle while waits come and go. Between a store
+// and the wake of its client nothing may lock or allocate; so room is made when a wait is taken.
 //
-//   executor thread:  put, then send the completions        io thread:  receive, then take
+//   executor thread:  put, then show or send the completions     with the node's lock:  take
 //
-// Invariants: bounded by the waits that the node admitted, each of which is put once.
-// Threads: put by any, take by the io thread. Blocking: the lock, for a copy's time.
+// Invariants: never more is put than room was reserved for. Who puts is one at a time, and so is
+// who takes.
+// Threads: put by the executor's (the pool's under its lock); take with the node's lock held;
+// reserve where neither can run meanwhile. Blocking: no. Allocation: reserve alone, and the texts
+// of a failure.
+// Memory order: put releases what take acquires, before any client can see its completion.
 #pragma once
 
 #include <atomic>
-#include <mutex>
+#include <bit>
+#include <utility>
 #include <vector>
 
 #include "lib/core/delegated.hpp"
@@ -20,31 +26,44 @@ namespace gar {
 
 class ended_waits {
  public:
+  // Room for so many beside those that wait to be taken.
+  void reserve(size_t waits) {
+    const uint64_t head = head_.load(std::memory_order_relaxed);
+    const uint64_t tail = tail_.load(std::memory_order_relaxed);
+    const size_t wanted = tail - head + waits;
+    if (wanted <= places_.size()) return;
+    std::vector<wait_end> larger(std::bit_ceil(2 * wanted));
+    for (uint64_t i = head; i < tail; ++i) larger[i - head] = std::move(place(i));
+    places_ = std::move(larger);
+    head_.store(0, std::memory_order_relaxed);
+    tail_.store(tail - head, std::memory_order_relaxed);
+  }
+
   void put(const std::vector<wait_end>& ended) {
-    const std::lock_guard hold(lock_);
-    waiting_.insert(waiting_.end(), ended.begin(), ended.end());
-    any_.store(true, std::memory_order_release);
+    uint64_t tail = tail_.load(std::memory_order_relaxed);
+    GAR_ASSERT(tail - head_.load(std::memory_order_acquire) + ended.size() <= places_.size());
+    for (const wait_end& e : ended) place(tail++) = e;
+    tail_.store(tail, std::memory_order_release);
   }
 
   // Calls see(const wait_end&) for each. What was put before a message left, and that message's
-  // answer came back, is among them: the socket orders the two.
+  // answer came back, is among them: the socket orders the two, as a ring does its requests.
   template <class See>
   void take(See&& see) {
-    if (!any_.load(std::memory_order_acquire)) return;
-    {
-      const std::lock_guard hold(lock_);
-      taken_.swap(waiting_);
-      any_.store(false, std::memory_order_relaxed);
+    uint64_t head = head_.load(std::memory_order_relaxed);
+    const uint64_t tail = tail_.load(std::memory_order_acquire);
+    while (head < tail) {
+      see(place(head));
+      head_.store(++head, std::memory_order_release);
     }
-    for (const wait_end& e : taken_) see(e);
-    taken_.clear();
   }
 
  private:
-  std::mutex lock_;
-  std::vector<wait_end> waiting_;
-  std::vector<wait_end> taken_;  // the io thread's
-  std::atomic<bool> any_ = false;
+  wait_end& place(uint64_t number) { return places_[number & (places_.size() - 1)]; }
+
+  std::vector<wait_end> places_;  // a power of two of them
+  alignas(64) std::atomic<uint64_t> head_ = 0;
+  alignas(64) std::atomic<uint64_t> tail_ = 0;
 };
 
 }  // namespace gar

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <csignal>
 
@@ -62,8 +63,8 @@ class engine::parts {
         ring(std::move(chosen.ring)),
         bell(std::move(bell_made)),
         state(std::move(state_made)),
-        decisions(node_options_of()),
-        sockets(io, {&decisions, &waits, &ended, &bell, &state,
+        decisions(node_options_of(), [this] { asio::post(io, [this] { sockets.carry_out(); }); }),
+        sockets(io, {&decisions, &waits, &bell, &state,
                      [this](std::string_view json, uint32_t uid) { return answer(json, uid); }}),
         ends(io),
         reloads(io) {}
@@ -77,6 +78,11 @@ class engine::parts {
     n.word_wait = name_of(host.word_wait.report.kind);
     n.executor = name_of(executor.running);
     n.make_page = [this](session_id of) { return sockets.make_page(of); };
+    if (executor.running != executor_kind::naive) {
+      n.make_ring = [this](session_id of, uint32_t entries) {
+        return sockets.make_ring(of, entries);
+      };
+    }
     return n;
   }
 
@@ -88,8 +94,11 @@ class engine::parts {
   void wait_for_reload(engine& self);
   void stop();
   void changed_plans() {
-    state.publish_generation(decisions.plans().generation());
+    state.publish_generation(plan_generation());
     sockets.carry_out();
+  }
+  uint64_t plan_generation() {
+    return decisions.with([](node& n) { return n.plans().generation(); });
   }
 
   engine_options options;
@@ -98,12 +107,11 @@ class engine::parts {
   std::optional<deadline_ring> ring;  // until the executor has it
   doorbell bell;
   state_page_owner state;
-  ended_waits ended;
-  wait_service waits;
   steady_clock clock;
   instant started = clock.now();
   asio::io_context io{1};
-  node decisions;
+  shared_node decisions;
+  wait_service waits;
   client_sockets sockets;
   // Apart, so that a stop does not wait behind any number of reloads.
   asio::signal_set ends;
@@ -139,10 +147,10 @@ result<void> engine::parts::open() {
                                                                .group = options.socket_group,
                                                                .backlog = 1024});
   if (!listener) return listener.error();
-  waits.open(executor.running, ended, {&bell, &state, host.word_wait.waiter}, std::move(ring),
+  waits.open(executor.running, decisions, {&bell, &state, host.word_wait.waiter}, std::move(ring),
              options.settings.limits.naive_workers, [this] { set_up_executor_thread(options); });
-  decisions.configure(options.settings.plans, false);
-  state.publish_generation(decisions.plans().generation());
+  decisions.with([this](node& n) { n.configure(options.settings.plans, false); });
+  state.publish_generation(plan_generation());
   sockets.accept_on(std::move(*listener));
   return {};
 }
@@ -189,12 +197,11 @@ void engine::parts::stop() {
   ends.cancel();
   reloads.cancel();
   sockets.stop_accepting();
-  decisions.stop();
+  decisions.with([](node& n) { n.stop(); });
   sockets.carry_out();
   waits.stop();
-  sockets.take_ended();
   sockets.send_rest(clock.now() + last_messages_max);
-  decisions.say_bye();
+  decisions.with([](node& n) { n.say_bye(); });
   sockets.carry_out();
   io.stop();
 }
@@ -203,7 +210,6 @@ void engine::parts::stop() {
 
 status_snapshot engine::status(const request_scope& scope) const {
   parts& p = *parts_;
-  p.sockets.take_ended();
   const process_usage usage = read_process_usage();
   status_snapshot s;
   s.version = p.options.version;
@@ -222,42 +228,40 @@ status_snapshot engine::status(const request_scope& scope) const {
   s.reactor = p.waits.counts();
   s.process_cpu_ms = usage.cpu_ms;
   s.process_rss_kib = usage.rss_kib;
-  p.decisions.describe(s, scope.uid, p.clock.now());
+  p.decisions.with([&](node& n) { n.describe(s, scope.uid, p.clock.now()); });
   return s;
 }
 
 std::vector<client_snapshot> engine::clients(const request_scope& scope) const {
-  parts_->sockets.take_ended();
-  return parts_->decisions.clients(scope.uid, parts_->clock.now());
+  return parts_->decisions.with([&](node& n) { return n.clients(scope.uid, parts_->clock.now()); });
 }
 
 std::vector<stream_snapshot> engine::streams(const request_scope& scope) const {
-  parts_->sockets.take_ended();
-  return parts_->decisions.streams(scope.uid, parts_->clock.now());
+  return parts_->decisions.with([&](node& n) { return n.streams(scope.uid, parts_->clock.now()); });
 }
 
 std::vector<point_snapshot> engine::points(const request_scope& scope) const {
-  parts_->sockets.take_ended();
-  return parts_->decisions.points(scope.uid);
+  return parts_->decisions.with([&](node& n) { return n.points(scope.uid); });
 }
 
 uint64_t engine::plan_generation() const {
-  return parts_->decisions.plans().generation();
+  return parts_->plan_generation();
 }
 
 std::vector<plan_in_force> engine::plans() const {
-  return parts_->decisions.plans().in_force();
+  return parts_->decisions.with([](node& n) { return n.plans().in_force(); });
 }
 
 result<uint64_t> engine::plan_set(plan_scope scope, const bands& requested) {
-  result<void> done = parts_->decisions.plan_set(std::move(scope), requested);
+  result<void> done =
+      parts_->decisions.with([&](node& n) { return n.plan_set(std::move(scope), requested); });
   if (!done) return done.error();
   parts_->changed_plans();
   return plan_generation();
 }
 
 result<uint64_t> engine::plan_unset(const plan_scope& scope) {
-  result<void> done = parts_->decisions.plan_unset(scope);
+  result<void> done = parts_->decisions.with([&](node& n) { return n.plan_unset(scope); });
   if (!done) return done.error();
   parts_->changed_plans();
   return plan_generation();
@@ -270,8 +274,10 @@ result<uint64_t> engine::reload(bool replace) {
     log(log_level::error, "the reload changed nothing: " + read.error().headline());
     return read.error();
   }
-  parts_->decisions.set_limits(read->limits);
-  parts_->decisions.configure(read->plans, replace);
+  parts_->decisions.with([&](node& n) {
+    n.set_limits(read->limits);
+    n.configure(read->plans, replace);
+  });
   parts_->changed_plans();
   log(log_level::info, fmt::format("reloaded; plan generation {}", plan_generation()));
   return plan_generation();

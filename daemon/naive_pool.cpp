@@ -131,6 +131,7 @@ void naive_pool::start(const wait_start& what, const std::shared_ptr<session_lin
   const std::lock_guard hold(lock_);
   links_.try_emplace(what.session, link);
   queued_.push_back(&board_.add(what));
+  ended_->reserve(board_.waits());
   if (queued_.size() <= free_workers_ || workers_.size() == workers_max_) {
     return more_.notify_one();
   }

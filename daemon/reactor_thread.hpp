@@ -5,14 +5,19 @@
 // straight to the clients' sockets, before the thread idles.
 //
 //   io thread --start, cancel, answer, drop--> queue --waker--> turn: take, look, run, send, idle
+//   client    --ring, request flag, bell-----------------------^
+//
+// Requests by ring are taken here too: the thread holds the node's lock for as long as it takes
+// what waits, and never while it ends waits. Where the io thread has the lock, it goes on looking.
 //
 // Invariants: the queue holds no more than was admitted: one start, one cancel and one drop for
 // each wait and session, and for each session no more answers than it can have probes outstanding.
-// Ended waits are put where the node finds them before their completions leave. With nothing to
+// Ended waits are put where the node finds them before their completions leave; from a store to its
+// client's wake there is no lock and no allocation, and one system call at most. With nothing to
 // wait for the thread blocks in the kernel. Threads: the io thread calls; the thread is this
 // object's own. Blocking: `stop` joins, and takes no longer than one turn. Ownership: bell and
 // state page outlive it. Memory order: the queue's lock orders its contents; `waiting` is what the
-// idle port re-checks.
+// idle port re-checks, with the request flags.
 #pragma once
 
 #include <array>
@@ -26,12 +31,14 @@
 #include <variant>
 #include <vector>
 
-#include "daemon/ended_waits.hpp"
 #include "daemon/session_link.hpp"
+#include "daemon/shared_node.hpp"
 #include "daemon/wait_frames.hpp"
 #include "lib/core/delegated_wait.hpp"
 #include "lib/core/node_snapshot.hpp"
+#include "lib/core/ring_intake.hpp"
 #include "lib/linux/reactor_waker.hpp"
+#include "lib/linux/request_flags.hpp"
 #include "lib/linux/steady_clock.hpp"
 #include "lib/linux/word_wait.hpp"
 
@@ -39,8 +46,9 @@ namespace gar {
 
 // The requests() of the idle port.
 struct requests_waiting {
-  const std::atomic<bool>* flag;
-  bool operator()() const { return flag->load(std::memory_order_acquire); }
+  const std::atomic<bool>* handed_over;
+  const request_flags* by_ring;
+  bool operator()() const { return handed_over->load(std::memory_order_acquire) || by_ring->any(); }
 };
 
 // What the reactor's thread parks on, and who wakes it.
@@ -55,10 +63,11 @@ class reactor_thread {
  public:
   // `on_thread` is called first, on the thread; `idle_needs` go to the idle port.
   template <class OnThread, class... IdleNeeds>
-  reactor_thread(ended_waits& ended, const reactor_parts& parts, OnThread on_thread,
+  reactor_thread(shared_node& decisions, const reactor_parts& parts, OnThread on_thread,
                  IdleNeeds&&... idle_needs)
-      : ended_(&ended),
-        idle_(*parts.bell, *parts.state, parts.waiter, requests_waiting{&waiting_},
+      : node_(&decisions),
+        flags_(*parts.bell),
+        idle_(*parts.bell, *parts.state, parts.waiter, requests_waiting{&waiting_, &flags_},
               std::forward<IdleNeeds>(idle_needs)...),
         waker_(*parts.bell, *parts.state, event_fd()),
         thread_([this, on_thread] {
@@ -83,6 +92,10 @@ class reactor_thread {
     put(what);
   }
   void drop(session_id whom) { put(drop_request{whom}); }
+  void attach(session_id whom, const std::shared_ptr<session_link>& link) {
+    put(attach_request{whom, link});
+  }
+  void look() { waker_.wake(); }
   // What was put since the last call is taken soon: one wake for many requests.
   void kick() {
     if (std::exchange(kick_needed_, false)) waker_.wake();
@@ -114,9 +127,13 @@ class reactor_thread {
   struct drop_request {
     session_id whom;
   };
+  struct attach_request {
+    session_id whom;
+    std::shared_ptr<session_link> link;
+  };
   struct stop_request {};
-  using request =
-      std::variant<start_request, cancel_request, probe_answer, drop_request, stop_request>;
+  using request = std::variant<start_request, cancel_request, probe_answer, drop_request,
+                               attach_request, stop_request>;
 
   void put(request r) {
     const std::lock_guard hold(lock_);
@@ -144,7 +161,26 @@ class reactor_thread {
   }
 
   bool take_requests() {
-    if (!waiting_.load(std::memory_order_acquire)) return false;
+    if (!requests_waiting{&waiting_, &flags_}()) return false;
+    const auto take = [this](node& decisions) {
+      take_handed_over();
+      const instant now = clock_.now();
+      flags_.take([&](size_t flag) {
+        if (!take_ring(decisions, waits_, *seats_[flag], now)) flags_.unwatch(flag);
+      });
+      node_->ended().reserve(waits_.board().waits());
+    };
+    if (node_->try_with(take)) {
+      node_busy_ = 0;
+    } else if (++node_busy_ >= node_busy_max) {
+      node_busy_ = 0;
+      node_->wait_with(take);
+    }
+    return true;
+  }
+
+  void take_handed_over() {
+    if (!waiting_.load(std::memory_order_acquire)) return;
     {
       const std::lock_guard hold(lock_);
       taken_.swap(queue_);
@@ -155,7 +191,6 @@ class reactor_thread {
       std::visit([this](auto& what) { this->carry_out(what); }, r);
     }
     taken_.clear();
-    return true;
   }
 
   void carry_out(start_request& r) {
@@ -165,17 +200,40 @@ class reactor_thread {
   }
   void carry_out(cancel_request& r) { waits_.cancel(r.which); }
   void carry_out(probe_answer& a) { waits_.answer(a); }
+  void carry_out(attach_request& r) {
+    const session_link::client_notification& given = *r.link->ring();
+    if (seats_.size() <= given.flag) seats_.resize(given.flag + 1);
+    std::unique_ptr<ring_seat>& seat = seats_[given.flag];
+    seat = std::make_unique<ring_seat>();
+    seat->session = r.whom;
+    seat->ring = client_ring(given.page.data(), given.page.entries());
+    seat->waits = &waits_.board().attach(r.whom, seat->ring);
+    links_.try_emplace(r.whom, std::move(r.link));
+    if (!stopping_) flags_.watch(given.flag);
+  }
   void carry_out(drop_request& r) {
+    const auto link = links_.find(r.whom);
+    if (link != links_.end() && link->second->ring()) {
+      flags_.unwatch(link->second->ring()->flag);
+    }
     waits_.drop(r.whom);
     if (!waits_.board().knows(r.whom)) links_.erase(r.whom);
   }
   void carry_out(stop_request&) {
     stopping_ = true;
+    // What is asked from here on is answered by bye: who asks without end must not hold up the end.
+    for (const std::unique_ptr<ring_seat>& seat : seats_) {
+      if (seat) flags_.unwatch(static_cast<size_t>(&seat - seats_.data()));
+    }
     waits_.shut_down();
   }
 
   void send_gathered() {
-    waits_.board().flush([this](const std::vector<wait_end>& ended) { ended_->put(ended); },
+    waits_.board().flush([this](const std::vector<wait_end>& ended) { node_->ended().put(ended); },
+                         [this](session_id of, client_ring& ring, uint32_t wants) {
+                           const auto at = links_.find(of);
+                           if (at != links_.end()) at->second->ring()->page.wake(ring, wants);
+                         },
                          [this](session_id to, const auto& completions, const auto& probes) {
                            const auto at = links_.find(to);
                            if (at != links_.end()) {
@@ -206,7 +264,10 @@ class reactor_thread {
     }
   }
 
-  ended_waits* ended_;
+  // So many turns go by without the node's lock before one waits for it.
+  static constexpr int node_busy_max = 64;
+
+  shared_node* node_;
   std::atomic<bool> waiting_ = false;
   std::mutex lock_;
   std::vector<request> queue_;
@@ -217,9 +278,12 @@ class reactor_thread {
   reactor reactor_;
   delegated_waits waits_{reactor_};
   steady_clock clock_;
+  request_flags flags_;
+  std::vector<std::unique_ptr<ring_seat>> seats_;  // by request flag
   Idle idle_;
   std::unordered_map<session_id, std::shared_ptr<session_link>> links_;
   std::vector<request> taken_;
+  int node_busy_ = 0;
   bool stopping_ = false;
 
   std::atomic<uint64_t> polls_ = 0;

@@ -25,6 +25,7 @@
 
 #include "lib/core/delegated.hpp"
 #include "lib/linux/lines_page.hpp"
+#include "lib/linux/ring_page.hpp"
 #include "lib/linux/unique_fd.hpp"
 
 namespace gar {
@@ -55,6 +56,12 @@ class session_link {
   void close();
 
   std::vector<lines_page>& pages() { return pages_; }
+  // The client's ring and its request flag, where it was given one: set before it is told.
+  struct client_notification {
+    ring_page page;
+    uint32_t flag;
+  };
+  std::optional<client_notification>& ring() { return ring_; }
 
  private:
   struct message {
@@ -78,6 +85,7 @@ class session_link {
   bool closed_ = false;
   std::optional<error> broken_;
   std::vector<lines_page> pages_;
+  std::optional<client_notification> ring_;
 };
 
 }  // namespace gar

@@ -108,6 +108,7 @@ json::object client_json(const client_snapshot& c) {
           {"gid", c.gid},
           {"pid", c.pid},
           {"connected_ms", c.connected_ms},
+          {"notification", c.notification},
           {"streams", c.streams},
           {"pending", c.pending},
           {"completed", c.completed},

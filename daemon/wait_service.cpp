@@ -2,18 +2,18 @@
 
 namespace gar {
 
-void wait_service::open(executor_kind kind, ended_waits& ended, const reactor_parts& parts,
+void wait_service::open(executor_kind kind, shared_node& decisions, const reactor_parts& parts,
                         std::optional<deadline_ring> ring, size_t naive_workers,
                         const std::function<void()>& on_thread) {
   switch (kind) {
     case executor_kind::io_uring:
-      executor_.emplace<ring_reactor>(ended, parts, on_thread, std::move(ring.value()));
+      executor_.emplace<ring_reactor>(decisions, parts, on_thread, std::move(ring.value()));
       break;
     case executor_kind::gpu_reactor:
-      executor_.emplace<doorbell_reactor>(ended, parts, on_thread);
+      executor_.emplace<doorbell_reactor>(decisions, parts, on_thread);
       break;
     case executor_kind::naive:
-      executor_.emplace<naive_pool>(ended, parts.waiter, naive_workers, on_thread);
+      executor_.emplace<naive_pool>(decisions.ended(), parts.waiter, naive_workers, on_thread);
       break;
   }
 }

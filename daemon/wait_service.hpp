@@ -23,7 +23,7 @@ class wait_service {
  public:
   // Builds the executor of `kind` in place; called once, before anything else. `ring` is there for
   // io-uring. `on_thread` is called first on each of its threads.
-  void open(executor_kind kind, ended_waits& ended, const reactor_parts& parts,
+  void open(executor_kind kind, shared_node& decisions, const reactor_parts& parts,
             std::optional<deadline_ring> ring, size_t naive_workers,
             const std::function<void()>& on_thread);
 
@@ -35,6 +35,18 @@ class wait_service {
   }
   void answer(const probe_answer& what, size_t answers_max) {
     visit([&](auto& e) { e.answer(what, answers_max); });
+  }
+  // The session has a ring, which is its link's; before the client knows of it.
+  void attach(session_id whom, const std::shared_ptr<session_link>& link) {
+    visit([&](auto& e) {
+      if constexpr (requires { e.attach(whom, link); }) e.attach(whom, link);
+    });
+  }
+  // The reactor looks at requests soon.
+  void look() {
+    visit([](auto& e) {
+      if constexpr (requires { e.look(); }) e.look();
+    });
   }
   void drop(session_id whom) {
     visit([&](auto& e) { e.drop(whom); });

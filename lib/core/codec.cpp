@@ -37,6 +37,17 @@ void set_call(char (&field)[call_field_bytes], std::string_view call) {
   std::memcpy(field, fits.data(), fits.size());
 }
 
+const char* outcome_fault(const outcome_entry& entry) {
+  if (entry.what > outcome_refused) return "what ended is not 0..2";
+  if (entry.kind > kind_parked) return "the kind is not 0..3";
+  if (entry.sample > sample_late) return "the sample is not none, exact or late";
+  if (entry.point > points_per_client_max) return "the point's number is not 0..256";
+  for (const uint8_t reserved : entry.reserved) {
+    if (reserved != 0) return "a reserved field is not 0";
+  }
+  return nullptr;
+}
+
 std::vector<answer> split_answer(uint64_t cookie, std::string_view json) {
   GAR_ASSERT(!json.empty() && json.size() <= answer_bytes_max);
   std::vector<answer> parts;

@@ -201,6 +201,9 @@ inline constexpr size_t answer_part_bytes_max = frame_bytes_max - sizeof(answer_
 // within a character.
 std::vector<answer> split_answer(uint64_t cookie, std::string_view json);
 
+// What is wrong with an entry by itself, wherever it came from; null: nothing.
+const char* outcome_fault(const outcome_entry& entry);
+
 // Is this 1..63 bytes of UTF-8 without control characters? The rule for client and point names.
 bool valid_name(std::string_view name);
 

@@ -254,11 +254,8 @@ message take_status(reading& r) {
 message take_outcome(reading& r) {
   outcomes m{r.entries<outcome_entry>()};
   for (const outcome_entry& entry : m.entries) {
-    r.need(entry.what <= outcome_refused, "what ended is not 0..2");
-    r.need(entry.kind <= kind_parked, "the kind is not 0..3");
-    r.need(entry.sample <= sample_late, "the sample is not none, exact or late");
-    r.need(entry.point <= points_per_client_max, "the point's number is not 0..256");
-    r.reserved(entry.reserved);
+    const char* fault = outcome_fault(entry);
+    r.need(fault == nullptr, fault);
   }
   return m;
 }

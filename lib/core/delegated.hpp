@@ -29,6 +29,7 @@ struct wait_start {
   uint32_t stream = 0;  // index on its session, below the session's most streams
   uint32_t stream_generation = 0;
   bool word_authority = false;
+  bool by_ring = false;  // the cookie is its slot, and its end goes there
   memory_descriptor word;
   plan how;
   duration sleep;  // what the point's estimate asks for
@@ -42,6 +43,8 @@ struct wait_end {
   session_id session = 0;
   std::optional<error> failure;
   wait_report report;  // of a success
+  bool by_ring = false;
+  uint16_t slot = 0;  // of the ring
 };
 
 // What the owner's authority answered for one probe.

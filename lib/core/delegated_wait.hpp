@@ -130,12 +130,13 @@ class delegated_waits {
   reactor_board& board() { return board_; }
   const reactor_board& board() const { return board_; }
 
-  void start(const wait_start& what) {
-    reactor_board::entry& e = board_.add(what);
-    e.host.root = owner_->spawn(run(*owner_, board_, e));
+  void start(const wait_start& what) { start(board_.add(what)); }
+  void start(reactor_board::session_state& session, const wait_start& what) {
+    start(board_.add(session, what));
   }
+  void cancel(reactor_board::entry& e) { board_.stop(e, wait_stop::cancelled, stopper()); }
   void cancel(wait_id id) {
-    if (reactor_board::entry* e = board_.find(id)) board_.stop(*e, wait_stop::cancelled, stopper());
+    if (reactor_board::entry* e = board_.find(id)) cancel(*e);
   }
   void answer(const probe_answer& a) {
     board_.answer(a, [this](reactor_board::entry& e) { owner_->wake(*e.host.root); });
@@ -145,6 +146,8 @@ class delegated_waits {
   void shut_down() { board_.stop_all(wait_stop::shutting_down, stopper()); }
 
  private:
+  void start(reactor_board::entry& e) { e.host.root = owner_->spawn(run(*owner_, board_, e)); }
+
   static reactor::task<> run(reactor& owner, reactor_board& board, reactor_board::entry& e) {
     delegated_port port(owner, board, e);
     reactor_clock clock(owner);

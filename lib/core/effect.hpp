@@ -20,7 +20,7 @@ namespace gar::effect {
 // Which descriptors go with a message, in this order.
 enum class with : uint8_t {
   nothing,
-  welcome_pages,  // the session's first lines page, the doorbell, the state page
+  welcome_pages,  // the session's first lines page, the doorbell, the state page; its ring, if any
   lines_page,     // the session's newest lines page
 };
 
@@ -41,6 +41,8 @@ struct start_wait {
 struct cancel_wait {
   wait_id which = 0;
 };
+// The reactor looks at requests soon: a client could not wake it.
+struct look {};
 // Something the owner answered; late, doubled and made-up answers are among them.
 struct answer_probe {
   probe_answer what;
@@ -65,7 +67,7 @@ struct log {
   std::string text;
 };
 
-using any =
-    std::variant<send, close, start_wait, cancel_wait, answer_probe, drop_waits, answer_ask, log>;
+using any = std::variant<send, close, start_wait, cancel_wait, answer_probe, drop_waits, answer_ask,
+                         log, look>;
 
 }  // namespace gar::effect

@@ -39,6 +39,7 @@ result<session_id> node::connect(const peer& who, instant now) {
   auto made = std::make_unique<session>();
   made->id = ++last_session_;
   made->who = who;
+  made->user = &user;
   made->connected = now;
   made->greet_until = now + handshake_max;
   greeting_.insert({made->greet_until, made->id});
@@ -119,7 +120,9 @@ std::string_view node::words_of(leaving how) {
 }
 
 void node::end(session& s, leaving how) {
-  const size_t dropped = s.cookies.size();
+  const size_t dropped = s.pending();
+  if (s.ring) ring_waits_ -= s.ring->pending;
+  if (last_ended_ == &s) last_ended_ = nullptr;
   for (const auto& [cookie, id] : s.cookies) waits_.erase(id);
   (how == leaving::said_bye ? totals_.cancelled : totals_.owner_gone) += dropped;
   greeting_.erase({s.greet_until, s.id});
@@ -151,18 +154,22 @@ void node::log(effect::log::level how, std::string text) {
 }
 
 void node::refuse(session& s, const request& of, const error& why) {
+  note_refusal(s, why);
+  send(s,
+       proto::refusal{of.cookie, why.number(), static_cast<uint16_t>(of.type), false, why.text()});
+}
+
+void node::note_refusal(session& s, const error& why) {
   if (++s.refusals <= refusals_logged_max) {
     log(effect::log::level::warning, fmt::format("{}: {}", who_is(s), why.headline()));
   }
-  send(s,
-       proto::refusal{of.cookie, why.number(), static_cast<uint16_t>(of.type), false, why.text()});
 }
 
 void node::fail(session& s, const request& of, const error& why) {
   ++s.refusals;
   log(effect::log::level::warning,
       fmt::format("{}: {}; thrown out, {} waits dropped, {} streams closed, {} refusals", who_is(s),
-                  why.headline(), s.cookies.size(), s.open_streams, s.refusals));
+                  why.headline(), s.pending(), s.open_streams, s.refusals));
   send(s,
        proto::refusal{of.cookie, why.number(), static_cast<uint16_t>(of.type), true, why.text()});
   end(s, leaving::thrown_out);
@@ -199,6 +206,16 @@ void node::on(session& s, const proto::hello& m, instant) {
   w.plan_generation = s.published[0]->generation();
   w.word_wait = options_.word_wait;
   w.executor = options_.executor;
+  if ((m.features & proto::feature_ring) != 0 && options_.make_ring) {
+    // Without one the client is served by its socket.
+    result<uint32_t> flag = options_.make_ring(s.id, options_.limits.ring_entries);
+    if (flag) {
+      s.ring.emplace().entries = options_.limits.ring_entries;
+      w.features = proto::feature_ring;
+      w.ring_entries = options_.limits.ring_entries;
+      w.request_flag = *flag;
+    }
+  }
   send(s, std::move(w), effect::with::welcome_pages);
   send_plans(s);
   log(effect::log::level::info, fmt::format("{} connected", who_is(s)));

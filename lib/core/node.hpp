@@ -16,7 +16,8 @@
 // under the plan of one of the last two generations published to its client.
 // Order: report waits that have ended before the frames that arrived after their completions were
 // sent; a client may use a cookie again as soon as it has read its completion.
-// Threads: one. Blocking: never. Allocation: per session, stream and wait.
+// Threads: one at a time; in gard the io thread and the reactor's, under one lock. Blocking: never.
+// Allocation: per session, stream and wait; for a wait by ring only until its tables have grown.
 // Errors: answered to the client in `refusal` messages; to the caller only where a call says so.
 #pragma once
 
@@ -52,6 +53,9 @@ struct node_options {
   std::string executor;
   // Makes a session's next page of lines; it lives until the session's drop_waits is carried out.
   std::function<result<lines_view>(session_id)> make_page;
+  // Makes a session's ring of so many entries and answers its request flag. Empty: no client is
+  // given one; an error: this one is given none. It lives as long as the session's pages.
+  std::function<result<uint32_t>(session_id, uint32_t entries)> make_ring;
 };
 
 class node {
@@ -69,6 +73,15 @@ class node {
   void refuse_session(session_id whom, const error& why);
 
   void wait_ended(const wait_end& ended);
+
+  // ---- What comes by rings, which whoever takes it has checked by itself (ring_intake.hpp).
+  // nullptr where the session is gone. Valid until the next call of this kind or any other.
+  session* ring_session(session_id whom);
+  // Takes the wait in `slot`, in which nothing is in flight; a refusal is counted and logged.
+  result<wait_start> start_by_ring(session& s, uint16_t slot, const proto::wait& m, instant now);
+  void name_point(session& s, const proto::point& m);
+  void take_outcome(session& s, const proto::outcome_entry& entry);
+
   // The whole answer to the session's last ask has left.
   void answer_sent(session_id to, instant now);
 
@@ -88,11 +101,12 @@ class node {
   void say_bye();
 
   std::vector<effect::any> take_effects() { return std::exchange(effects_, {}); }
+  bool has_effects() const { return !effects_.empty(); }
 
   const plan_registry& plans() const { return plans_; }
   const node_limits& limits() const { return options_.limits; }
   size_t sessions() const { return sessions_.size(); }
-  size_t pending() const { return waits_.size(); }
+  size_t pending() const { return waits_.size() + ring_waits_; }
 
   // What people see; `uid` set: only what this user owns. Fills the node's own part of a status.
   void describe(status_snapshot& into, std::optional<uint32_t> uid, instant now) const;
@@ -101,12 +115,6 @@ class node {
   std::vector<point_snapshot> points(std::optional<uint32_t> uid) const;
 
  private:
-  // What one uid holds on the machine.
-  struct user_holdings {
-    uint32_t clients = 0;
-    uint32_t streams = 0;
-    uint32_t waits = 0;
-  };
   struct request {
     uint64_t cookie = 0;
     proto::message_type type{};
@@ -117,6 +125,7 @@ class node {
             effect::with descriptors = effect::with::nothing);
   void log(effect::log::level how, std::string text);
   void refuse(session& s, const request& of, const error& why);
+  void note_refusal(session& s, const error& why);
   void fail(session& s, const request& of, const error& why);
   // How its waits are counted.
   enum class leaving : uint8_t { owner_gone, said_bye, thrown_out, let_go };
@@ -127,10 +136,16 @@ class node {
   void on(session& s, const proto::hello& m, instant now);
   void on(session& s, const proto::open& m);
   void on(session& s, const proto::close& m);
-  void on(session& s, const proto::point& m);
+  void on(session& s, const proto::point& m) { name_point(s, m); }
   void on(session& s, const proto::waits& m, instant now);
   void start(session& s, const proto::wait& m, instant now);
+  // The two halves of a start: may it, and how; then what is kept of it.
+  result<wait_start> admit(session& s, const proto::wait& m, bool by_ring, instant now);
+  pending_wait keep(session& s, wait_start& w, const proto::wait& m);
+  void count_end(session& s, const pending_wait& w, const wait_end& ended);
   void on(session& s, const proto::kick& m);
+  template <class See>
+  void for_each_pending(See&& see) const;
   void on(session& s, const proto::cancel& m);
   void on(session& s, const proto::statuses& m);
   void on(session& s, const proto::outcomes& m);
@@ -139,7 +154,7 @@ class node {
   void greet_until(session& s, instant at);
   result<void> add_page(session& s);
   result<void> may_open(const session& s) const;
-  result<void> may_wait(session& s, const proto::wait& m);
+  result<void> may_wait(session& s, const proto::wait& m, bool by_ring);
   result<const plan*> plan_of(session& s, const proto::wait& m);
   void record(session& s, const proto::outcome_entry& entry);
   readback* history_of(session& s, const pending_wait& w);
@@ -154,7 +169,9 @@ class node {
   wait_id last_wait_ = 0;
   std::map<session_id, std::unique_ptr<session>> sessions_;  // ordered: lists come out by age
   std::unordered_map<uint32_t, user_holdings> users_;
-  std::unordered_map<wait_id, pending_wait> waits_;
+  std::unordered_map<wait_id, pending_wait> waits_;  // that came by socket
+  size_t ring_waits_ = 0;
+  session* last_ended_ = nullptr;                      // waits end in runs of one session's
   std::set<std::pair<instant, session_id>> greeting_;  // by greet_until
   wait_counts totals_;
   kind_counts kinds_;

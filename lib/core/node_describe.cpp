@@ -16,6 +16,17 @@ bool shows(const std::optional<uint32_t>& uid, const session& s) {
 
 }  // namespace
 
+template <class See>
+void node::for_each_pending(See&& see) const {
+  for (const auto& [id, w] : waits_) see(w);
+  for (const auto& [id, s] : sessions_) {
+    if (!s->ring) continue;
+    for (const ring_books::taken& t : s->ring->slots) {
+      if (t.id != 0) see(t.wait);
+    }
+  }
+}
+
 void node::describe(status_snapshot& into, std::optional<uint32_t> uid, instant now) const {
   const plan_in_force& plan = plans_.default_plan();
   into.plan = {plans_.generation(), plan.requested.label(), plan.running.label(), plan.warnings};
@@ -26,7 +37,7 @@ void node::describe(status_snapshot& into, std::optional<uint32_t> uid, instant 
     if (!shows(uid, *s) || s->now != session::state::established) continue;
     ++into.clients;
     into.streams += s->open_streams;
-    into.waits.pending += s->cookies.size();
+    into.waits.pending += s->pending();
     if (!uid) continue;
     into.waits.completed += s->waits.completed;
     into.waits.failed += s->waits.failed;
@@ -37,20 +48,20 @@ void node::describe(status_snapshot& into, std::optional<uint32_t> uid, instant 
     into.kinds.add(s->kinds);
   }
   instant oldest = now;
-  for (const auto& [id, w] : waits_) {
-    if (uid && !shows(uid, *sessions_.at(w.session))) continue;
+  for_each_pending([&](const pending_wait& w) {
+    if (uid && !shows(uid, *sessions_.at(w.session))) return;
     oldest = std::min(oldest, w.start);
-  }
+  });
   into.waits.oldest_pending_ms = to_ms(now - oldest);
 }
 
 std::vector<client_snapshot> node::clients(std::optional<uint32_t> uid, instant now) const {
   std::vector<client_snapshot> all;
   std::unordered_map<session_id, instant> oldest;
-  for (const auto& [id, w] : waits_) {
+  for_each_pending([&](const pending_wait& w) {
     instant& first = oldest.try_emplace(w.session, now).first->second;
     first = std::min(first, w.start);
-  }
+  });
   for (const auto& [id, s] : sessions_) {
     if (!shows(uid, *s) || s->now != session::state::established) continue;
     client_snapshot c;
@@ -61,7 +72,8 @@ std::vector<client_snapshot> node::clients(std::optional<uint32_t> uid, instant 
     c.pid = s->who.pid;
     c.connected_ms = to_ms(now - s->connected);
     c.streams = s->open_streams;
-    c.pending = s->cookies.size();
+    c.notification = s->ring ? "ring" : "socket";
+    c.pending = s->pending();
     c.completed = s->waits.completed;
     c.failed = s->waits.failed;
     const auto first = oldest.find(id);
@@ -74,10 +86,10 @@ std::vector<client_snapshot> node::clients(std::optional<uint32_t> uid, instant 
 
 std::vector<stream_snapshot> node::streams(std::optional<uint32_t> uid, instant now) const {
   std::map<std::pair<session_id, uint32_t>, instant> oldest;
-  for (const auto& [id, w] : waits_) {
+  for_each_pending([&](const pending_wait& w) {
     instant& first = oldest.try_emplace({w.session, w.stream}, now).first->second;
     first = std::min(first, w.start);
-  }
+  });
   std::vector<stream_snapshot> all;
   for (const auto& [id, s] : sessions_) {
     if (!shows(uid, *s)) continue;

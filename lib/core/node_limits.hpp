@@ -13,6 +13,7 @@
 
 #include "lib/core/error.hpp"
 #include "proto/limits.hpp"
+#include "proto/ring.hpp"
 
 namespace gar {
 
@@ -23,6 +24,7 @@ struct node_limits {
   uint32_t streams_per_user = 65'536;
   uint32_t waits_per_client = 4096;  // pending at gard at one time
   uint32_t waits_per_user = 65'536;
+  uint32_t ring_entries = 1024;  // of one client's ring: a power of two, and its waits in flight
   uint32_t pages_per_client = proto::pages_per_client_max;
   uint32_t runtime_plans = 256;                // scopes set by `garctl plan set`
   uint32_t unread_bytes_per_client = 1 << 20;  // messages a client has not read yet
@@ -37,6 +39,7 @@ inline constexpr node_limits node_limits_max{
     .streams_per_user = 1 << 20,
     .waits_per_client = 65'536,
     .waits_per_user = 1 << 20,
+    .ring_entries = proto::ring_entries_max,
     .pages_per_client = proto::pages_per_client_max,
     .runtime_plans = 4096,
     .unread_bytes_per_client = 64 << 20,

@@ -119,6 +119,7 @@ struct client_snapshot {
   uint32_t gid = 0;
   int64_t pid = 0;
   uint64_t connected_ms = 0;
+  std::string notification;  // how it hears of its waits: "ring" or "socket"
   uint64_t streams = 0;
   uint64_t pending = 0;
   uint64_t completed = 0;

@@ -15,7 +15,7 @@ result<void> node::may_open(const session& s) const {
   if (s.open_streams >= most.streams_per_client) {
     return error(errc::LimitStreams, {std::to_string(most.streams_per_client)});
   }
-  if (users_.at(s.who.uid).streams >= most.streams_per_user) {
+  if (s.user->streams >= most.streams_per_user) {
     return error(errc::LimitPerUser,
                  {std::to_string(s.who.uid), std::to_string(most.streams_per_user), "streams"});
   }
@@ -50,7 +50,7 @@ void node::on(session& s, const proto::open& m) {
   stream.at = taken->at;
   stream.base = taken->base;
   ++s.open_streams;
-  ++users_.at(s.who.uid).streams;
+  ++s.user->streams;
   send(s, proto::opened{m.cookie, taken->base, index, stream.generation, taken->at.page,
                         taken->at.line(), taken->at.slot()});
 }
@@ -71,11 +71,11 @@ void node::on(session& s, const proto::close& m) {
   stream->open = false;
   s.free_streams.push_back(m.stream);
   --s.open_streams;
-  --users_.at(s.who.uid).streams;
+  --s.user->streams;
   send(s, proto::closed{m.cookie});
 }
 
-void node::on(session& s, const proto::point& m) {
+void node::name_point(session& s, const proto::point& m) {
   if (m.point_number == 0 || m.point_number > proto::points_per_client_max) {
     return refuse(s, {0, proto::message_type::point},
                   error(errc::UnknownPoint, {std::to_string(m.point_number)}));
@@ -98,7 +98,7 @@ result<const plan*> node::plan_of(session& s, const proto::wait& m) {
                {std::to_string(m.plan_generation), std::to_string(s.published[0]->generation())});
 }
 
-result<void> node::may_wait(session& s, const proto::wait& m) {
+result<void> node::may_wait(session& s, const proto::wait& m, bool by_ring) {
   const node_limits& most = options_.limits;
   if (stopping_) return error(errc::ShuttingDown);
   const session_stream* stream = s.stream_of(m.stream, m.stream_generation);
@@ -109,20 +109,20 @@ result<void> node::may_wait(session& s, const proto::wait& m) {
   if (m.point_number != 0 && !s.point_of(m.point_number)) {
     return error(errc::UnknownPoint, {std::to_string(m.point_number)});
   }
-  if (s.cookies.contains(m.cookie)) {
+  if (!by_ring && s.cookies.contains(m.cookie)) {
     return error(errc::DuplicateCookie, {std::to_string(m.cookie)});
   }
   if (reached(stream->base, m.target)) {
     return error(errc::TargetOutOfRange, {std::to_string(m.target), std::to_string(stream->base)});
   }
-  if (s.cookies.size() >= most.waits_per_client) {
+  if (s.pending() >= most.waits_per_client) {
     return error(errc::LimitWaits, {std::to_string(most.waits_per_client)});
   }
-  if (users_.at(s.who.uid).waits >= most.waits_per_user) {
+  if (s.user->waits >= most.waits_per_user) {
     return error(errc::LimitPerUser,
                  {std::to_string(s.who.uid), std::to_string(most.waits_per_user), "waits"});
   }
-  if (waits_.size() >= options_.waits_max) {
+  if (pending() >= options_.waits_max) {
     return error(errc::LimitWaits, {std::to_string(options_.waits_max)});
   }
   return {};
@@ -133,21 +133,45 @@ void node::on(session& s, const proto::waits& m, instant now) {
 }
 
 void node::on(session& s, const proto::kick&) {
+  if (s.ring) return effects_.push_back(effect::look{});
   fail(s, {0, proto::message_type::kick}, error(errc::OutOfState, {"kick", "without a ring"}));
 }
 
 void node::start(session& s, const proto::wait& m, instant now) {
-  const request of{m.cookie, proto::message_type::wait};
-  result<void> may = may_wait(s, m);
-  if (!may) return refuse(s, of, may.error());
+  result<wait_start> w = admit(s, m, false, now);
+  if (!w) return refuse(s, {m.cookie, proto::message_type::wait}, w.error());
+  waits_.emplace(w->id, keep(s, *w, m));
+  s.cookies.emplace(m.cookie, w->id);
+  effects_.push_back(effect::start_wait{*w});
+}
+
+result<wait_start> node::start_by_ring(session& s, uint16_t slot, const proto::wait& m,
+                                       instant now) {
+  result<wait_start> w = admit(s, m, true, now);
+  if (!w) {
+    note_refusal(s, w.error());
+    return w;
+  }
+  w->cookie = slot;
+  ring_books::taken& place = s.ring->at(slot);
+  GAR_ASSERT(place.id == 0);
+  place.id = w->id;
+  place.wait = keep(s, *w, m);
+  ++s.ring->pending;
+  ++ring_waits_;
+  return w;
+}
+
+result<wait_start> node::admit(session& s, const proto::wait& m, bool by_ring, instant now) {
+  result<void> may = may_wait(s, m, by_ring);
+  if (!may) return may.error();
   result<const plan*> how = plan_of(s, m);
-  if (!how) return refuse(s, of, how.error());
-  session_stream& stream = *s.stream_of(m.stream, m.stream_generation);
+  if (!how) return how.error();
+  const session_stream& stream = *s.stream_of(m.stream, m.stream_generation);
   const bool word_authority = stream.authority == proto::authority_word;
   if (!word_authority && (*how)->park != park_kind::flag) {
-    return refuse(s, of,
-                  error(errc::OutOfState, {"wait", fmt::format("under '{}', which the owner runs",
-                                                               (*how)->label())}));
+    return error(errc::OutOfState,
+                 {"wait", fmt::format("under '{}', which the owner runs", (*how)->label())});
   }
 
   wait_start w;
@@ -157,23 +181,26 @@ void node::start(session& s, const proto::wait& m, instant now) {
   w.stream = m.stream;
   w.stream_generation = m.stream_generation;
   w.word_authority = word_authority;
+  w.by_ring = by_ring;
   w.word = memory_descriptor(s.slots.word(stream.at), m.target);
   w.how = **how;
   w.start = now - duration{std::min(m.age_ns, proto::age_ns_max)};
   if (m.timeout_ns != 0) w.deadline = w.start + duration{m.timeout_ns};
+  return w;
+}
 
+pending_wait node::keep(session& s, wait_start& w, const proto::wait& m) {
+  session_stream& stream = s.streams[m.stream];
   session_point* point = s.point_of(m.point_number);
   readback& history = point ? point->history : stream.history;
   if (w.how.predict) {
     w.sleep = history.of.sleep_for(*w.how.predict);
     history.window = w.how.predict->window;
   }
-  waits_.emplace(w.id, pending_wait{s.id, m.cookie, m.stream, m.point_number,
-                                    point ? point->version : 0, w.how, w.start, false});
-  s.cookies.emplace(m.cookie, w.id);
   ++stream.pending;
-  ++users_.at(s.who.uid).waits;
-  effects_.push_back(effect::start_wait{w});
+  ++s.user->waits;
+  return {s.id,  m.cookie, m.stream, m.point_number, point ? point->version : 0,
+          w.how, w.start,  false};
 }
 
 void node::on(session& s, const proto::cancel& m) {
@@ -216,15 +243,35 @@ void remember(readback& history, const sample& s, wait_kind kind, uint8_t window
 }  // namespace
 
 void node::wait_ended(const wait_end& ended) {
+  // A wait that is found no more was dropped with its session meanwhile.
+  if (ended.by_ring) {
+    session* s = ring_session(ended.session);
+    if (!s || !s->ring) return;
+    ring_books::taken& place = s->ring->at(ended.slot);
+    if (place.id != ended.id) return;
+    place.id = 0;
+    --s->ring->pending;
+    --ring_waits_;
+    return count_end(*s, place.wait, ended);
+  }
   const auto at = waits_.find(ended.id);
-  if (at == waits_.end()) return;  // dropped with its session meanwhile
+  if (at == waits_.end()) return;
   const pending_wait w = std::move(at->second);
   waits_.erase(at);
   session& s = *sessions_.at(w.session);
   s.cookies.erase(w.cookie);
+  count_end(s, w, ended);
+}
+
+session* node::ring_session(session_id whom) {
+  if (!last_ended_ || last_ended_->id != whom) last_ended_ = find(whom);
+  return last_ended_;
+}
+
+void node::count_end(session& s, const pending_wait& w, const wait_end& ended) {
   session_stream& stream = s.streams[w.stream];
   --stream.pending;
-  --users_.at(s.who.uid).waits;
+  --s.user->waits;
   if (ended.failure) {
     count_failure(totals_, ended.failure->number());
     count_failure(s.waits, ended.failure->number());
@@ -265,6 +312,12 @@ void node::on(session& s, const proto::outcomes& m) {
     }
     record(s, e);
   }
+}
+
+void node::take_outcome(session& s, const proto::outcome_entry& e) {
+  if (e.stream < s.streams.size()) return record(s, e);
+  note_refusal(s, error(errc::UnknownStream,
+                        {std::to_string(e.stream), std::to_string(e.stream_generation)}));
 }
 
 void node::record(session& s, const proto::outcome_entry& e) {

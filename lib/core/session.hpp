@@ -5,13 +5,15 @@
 //
 // Streams and points are tables of the session alone: what one client does never moves another's.
 //
-// Invariants: `cookies` holds exactly the session's pending waits; a stream's id on the wire is its
-// index and generation, and a closed stream's index comes back with a new generation.
+// Invariants: `cookies` and `ring` hold exactly the session's pending waits; a stream's id on the
+// wire is its index and generation, and a closed stream's index comes back with a new generation.
 // Threads: one. Ownership: the node's.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -69,11 +71,36 @@ struct pending_wait {
   bool cancelled = false;
 };
 
+// The waits that came by the client's ring: their slot is their name.
+struct ring_books {
+  struct taken {
+    wait_id id = 0;  // 0: nothing is in flight in this slot
+    pending_wait wait;
+  };
+
+  uint32_t entries = 0;
+  std::vector<taken> slots;  // as far as used
+  size_t pending = 0;
+
+  taken& at(uint16_t slot) {
+    if (slot >= slots.size()) slots.resize(std::min<size_t>(entries, size_t{slot} * 2 + 16));
+    return slots[slot];
+  }
+};
+
+// What one uid holds on the machine.
+struct user_holdings {
+  uint32_t clients = 0;
+  uint32_t streams = 0;
+  uint32_t waits = 0;
+};
+
 struct session {
   enum class state : uint8_t { greeting, established };
 
   session_id id = 0;
   peer who;
+  user_holdings* user = nullptr;  // of who.uid
   state now = state::greeting;
   instant connected;
   instant greet_until;
@@ -86,12 +113,14 @@ struct session {
   uint32_t open_streams = 0;
   std::vector<session_point> points;  // by number, as far as named; [0] is not used
   std::unordered_map<uint64_t, wait_id> cookies;
+  std::optional<ring_books> ring;  // for a client that is notified through one
   std::array<std::shared_ptr<const published_plans>, 2> published;  // newest first
 
   wait_counts waits;
   kind_counts kinds;
   uint64_t refusals = 0;
 
+  size_t pending() const { return cookies.size() + (ring ? ring->pending : 0); }
   // nullptr unless this very stream is open.
   session_stream* stream_of(uint32_t index, uint32_t generation) {
     if (index >= streams.size()) return nullptr;

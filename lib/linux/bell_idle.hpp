@@ -13,6 +13,7 @@
 // (idle_ring).
 //
 //   sleeper.sleep(until)   returns at `until`, or when a reactor_waker woke, or early
+//   sleeper.asleep_as()    how clients reach it now: reactor_asleep or reactor_asleep_message
 //   sleeper.has_news()     something came that the sleeper itself has to take in; ends a park
 //   sleeper.take_news()    take it in
 //
@@ -84,7 +85,7 @@ class bell_idle {
  private:
   template <class AlreadyWoken>
   void sleep_unless(AlreadyWoken already_woken, instant until) {
-    state_->announce_sleep();
+    state_->announce_sleep(sleeper_.asleep_as());
     if (!already_woken()) sleeper_.sleep(until);
     state_->announce_awake();
   }

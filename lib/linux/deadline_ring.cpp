@@ -4,6 +4,7 @@
 #include <sys/eventfd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include "lib/linux/steady_clock.hpp"
@@ -12,12 +13,18 @@
 namespace gar {
 namespace {
 
-// One sleep submits at most a removal, a timer and a poll.
+// One sleep submits at most a removal, a timer, a poll and a futex wait.
 constexpr unsigned int ring_entries = 8;
 
 // What a completion is of: the number of its timer above, what it is below.
-enum class tag : uint64_t { timer = 1, removal = 2, poll = 3 };
-constexpr uint64_t tag_bits = 2;
+enum class tag : uint64_t { timer = 1, removal = 2, poll = 3, futex = 4 };
+constexpr uint64_t tag_bits = 3;
+
+// Newer than the headers that this is built with.
+constexpr uint8_t op_futex_wait = 51;        // IORING_OP_FUTEX_WAIT
+constexpr int futex_size_u32 = 0x02;         // FUTEX2_SIZE_U32, and not private
+constexpr uint64_t futex_any = 0xffff'ffff;  // FUTEX_BITSET_MATCH_ANY
+constexpr size_t sqe_addr3_offset = 48;
 
 constexpr uint64_t user_data(tag what, uint64_t number = 0) {
   return number << tag_bits | static_cast<uint64_t>(what);
@@ -31,7 +38,22 @@ result<deadline_ring> deadline_ring::make() {
   auto ring = std::make_unique<io_uring>();
   const int refused = ::io_uring_queue_init(ring_entries, ring.get(), 0);
   if (refused < 0) return system_error("io_uring_setup", -refused);
-  return deadline_ring(std::unique_ptr<io_uring, ring_end>(ring.release()), std::move(event));
+  deadline_ring made(std::unique_ptr<io_uring, ring_end>(ring.release()), std::move(event));
+  made.futex_known_ = made.try_futex();
+  return made;
+}
+
+// A wait for a word that says something else ends at once, with EAGAIN where it is known.
+bool deadline_ring::try_futex() {
+  const uint32_t word = 0;
+  prepare_futex(word, 1);
+  io_uring_cqe* completion = nullptr;
+  if (::io_uring_submit_and_wait(ring_.get(), 1) < 0) return false;
+  if (::io_uring_peek_cqe(ring_.get(), &completion) != 0) return false;
+  const bool known = completion->res == -EAGAIN;
+  ::io_uring_cqe_seen(ring_.get(), completion);
+  futex_armed_ = false;
+  return known;
 }
 
 const char* deadline_ring::missing_operation() const {
@@ -57,14 +79,16 @@ deadline_ring::slept deadline_ring::sleep(instant until) {
   if (failed_) return sleep_without_ring(until);
   prepare_timer(until);
   prepare_poll();
+  if (futex_known_ && word_) prepare_futex(*word_, asleep_);
   for (;;) {
     const int entered = ::io_uring_submit_and_wait(ring_.get(), 1);
     if (take_completions()) return slept::to_event;
     if (until != instant::never() && timer_at_ == instant::never()) return slept::to_deadline;
     if (entered == -EINTR) return slept::interrupted;
     if (entered < 0) {
+      // The sleep was announced as one that a futex wake ends: the next one is not.
       failed_ = true;
-      return sleep_without_ring(until);
+      return slept::interrupted;
     }
     // What came was the end of an earlier timer.
   }
@@ -81,6 +105,10 @@ bool deadline_ring::take_completions() {
     const uint64_t what = completion->user_data;
     ::io_uring_cqe_seen(ring_.get(), completion);
     if (what == user_data(tag::timer, timer_number_)) timer_at_ = instant::never();
+    if (what == user_data(tag::futex)) {
+      futex_armed_ = false;
+      event_written = true;
+    }
     if (what == user_data(tag::poll)) {
       poll_armed_ = false;
       event_written = true;
@@ -117,6 +145,16 @@ void deadline_ring::prepare_poll() {
   ::io_uring_prep_poll_add(poll, event_.get(), POLLIN);
   ::io_uring_sqe_set_data64(poll, user_data(tag::poll));
   poll_armed_ = true;
+}
+
+void deadline_ring::prepare_futex(const uint32_t& word, uint32_t expected) {
+  if (futex_armed_) return;
+  io_uring_sqe* wait = ::io_uring_get_sqe(ring_.get());
+  GAR_ASSERT(wait);
+  ::io_uring_prep_rw(op_futex_wait, wait, futex_size_u32, &word, 0, expected);
+  std::memcpy(reinterpret_cast<char*>(wait) + sqe_addr3_offset, &futex_any, sizeof(futex_any));
+  ::io_uring_sqe_set_data64(wait, user_data(tag::futex));
+  futex_armed_ = true;
 }
 
 void deadline_ring::empty_event() {

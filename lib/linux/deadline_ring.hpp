@@ -10,6 +10,8 @@
 // deadline is the same, else removed in the same system call that starts the next. The ring is set
 // up with neither DEFER_TASKRUN nor COOP_TASKRUN, so that a completion interrupts a hardware park.
 // A ring whose system call fails later is left, and sleeping goes on by ppoll on the eventfd.
+// Where the kernel has IORING_OP_FUTEX_WAIT (Linux 6.7) a futex wake on one word ends a sleep too,
+// so that who cannot write the eventfd reaches the sleeper.
 // Threads: one at a time, except event_fd, which any may write to. Blocking: sleep.
 // Ownership: ring and eventfd are the object's; the eventfd is shared with nobody else, so its
 // writers never block. Allocation: at setup. Errors: make gives SystemCall{"io_uring_setup", ...}.
@@ -36,12 +38,21 @@ class deadline_ring {
   // not.
   const char* missing_operation() const;
 
+  // Is this kernel's ring one that a futex wake ends the sleep of?
+  bool wakes_by_futex() const { return futex_known_ && !failed_; }
+  // Where it is: a sleep ends when somebody wakes `word`, and does not begin unless it says
+  // `asleep`. The word outlives the ring's last sleep.
+  void sleep_on(const uint32_t& word, uint32_t asleep) {
+    word_ = &word;
+    asleep_ = asleep;
+  }
+
   enum class slept : uint8_t { to_deadline, to_event, interrupted };
   slept sleep(instant until);
 
   // A completion waits: one load, no system call.
   bool has_completions() const;
-  // Takes the completions in; true when the eventfd was written among them.
+  // Takes the completions in; true when the eventfd was written, or the word woken, among them.
   bool take_completions();
 
  private:
@@ -56,6 +67,8 @@ class deadline_ring {
 
   void prepare_timer(instant until);
   void prepare_poll();
+  void prepare_futex(const uint32_t& word, uint32_t expected);
+  bool try_futex();
   void empty_event();
   slept sleep_without_ring(instant until);
 
@@ -65,6 +78,10 @@ class deadline_ring {
   instant timer_at_ = instant::never();  // never: no timer is pending
   uint64_t timer_number_ = 0;
   bool poll_armed_ = false;
+  const uint32_t* word_ = nullptr;
+  uint32_t asleep_ = 0;
+  bool futex_known_ = false;
+  bool futex_armed_ = false;
   bool failed_ = false;
 };
 

@@ -55,6 +55,9 @@ class doorbell {
     proto::store_word(word_of(client_id), proto::bell_value(client_id, stream_index, sequence));
   }
 
+  // request_flags_max bytes; see proto/pages.hpp.
+  uint8_t* request_flags() const { return page().request_flags; }
+
   // false: somebody punched a hole under the page; devices that pinned it before ring into memory
   // that nobody sees, while the file's new page serves whoever maps and pins it from then on.
   bool canary_intact() const { return proto::load_word(page().canary) == proto::doorbell_canary; }

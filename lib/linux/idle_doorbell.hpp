@@ -12,6 +12,7 @@ namespace gar {
 class futex_sleeper {
  public:
   explicit futex_sleeper(const state_page_owner& state) : state_(&state) {}
+  uint32_t asleep_as() const { return proto::reactor_asleep; }
   void sleep(instant until) const { state_->sleep(until); }
   bool has_news() const { return false; }
   void take_news() const {}

@@ -35,8 +35,8 @@ class state_page_owner {
   size_t bytes() const { return map_.bytes(); }
 
   // The reactor's thread.
-  void announce_sleep() {
-    state().store(proto::reactor_asleep, std::memory_order_release);
+  void announce_sleep(uint32_t how = proto::reactor_asleep) {
+    state().store(how, std::memory_order_release);
     std::atomic_thread_fence(std::memory_order_seq_cst);
   }
   void announce_awake() { state().store(proto::reactor_awake, std::memory_order_release); }
@@ -48,14 +48,17 @@ class state_page_owner {
   // Any thread of gard, after its request is stored: does the reactor sleep?
   bool requester_sees_sleep() const {
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    return state().load(std::memory_order_relaxed) == proto::reactor_asleep;
+    return state().load(std::memory_order_relaxed) != proto::reactor_awake;
   }
   // Makes the state awake; true for the one caller who must now wake the sleeper.
   bool take_wake() {
-    uint32_t asleep = proto::reactor_asleep;
-    return state().compare_exchange_strong(asleep, proto::reactor_awake, std::memory_order_acq_rel,
+    uint32_t asleep = state().load(std::memory_order_relaxed);
+    return asleep != proto::reactor_awake &&
+           state().compare_exchange_strong(asleep, proto::reactor_awake, std::memory_order_acq_rel,
                                            std::memory_order_relaxed);
   }
+  // What a futex sleeper sleeps on.
+  const uint32_t& word() const { return page().reactor_state; }
   void wake_sleeper() const { futex_wake(page().reactor_state); }
 
   void publish_generation(uint64_t generation) { proto::store_word(page().generation, generation); }
@@ -79,6 +82,11 @@ class state_page_view {
   bool requester_sees_sleep() const {
     std::atomic_thread_fence(std::memory_order_seq_cst);
     return state() == proto::reactor_asleep;
+  }
+  // The same, where no futex wake reaches it: a `kick` message does.
+  bool requester_must_kick() const {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    return state() == proto::reactor_asleep_message;
   }
   // Wakes a sleeping reactor. Yields a few times if it is between its announcement and its sleep.
   void wake_reactor() const;

@@ -60,10 +60,10 @@ class node_world {
   result<session_id> knock(uint32_t uid = 1000) {
     return decisions.connect({uid, uid, 7}, clock.now());
   }
-  client connect(const std::string& name, uint32_t uid = 1000) {
+  client connect(const std::string& name, uint32_t uid = 1000, uint32_t features = 0) {
     client c;
     c.id = *knock(uid);
-    say(c.id, proto::hello{1, 1, 0, name, {}});
+    say(c.id, proto::hello{1, 1, features, name, {}});
     std::optional<proto::welcome> w = heard<proto::welcome>(c.id);
     EXPECT_TRUE(w);
     if (w) c.welcome = *w;
@@ -151,6 +151,9 @@ class node_world {
           [this](const std::vector<wait_end>& ended) {
             for (const wait_end& e : ended) decisions.wait_ended(e);
           },
+          [this](session_id of, client_ring&, uint32_t wants) {
+            wakes.push_back({of, wants});
+          },
           [this](session_id to, const auto& completions, const auto& probes) {
             if (!completions.empty()) inbox[to].push_back(proto::completions{completions});
             if (!probes.empty()) inbox[to].push_back(proto::probes{probes});
@@ -198,6 +201,8 @@ class node_world {
   std::vector<session_id> closed;
   std::vector<effect::answer_ask> asked;
   std::vector<std::string> log;
+  std::vector<std::pair<session_id, uint32_t>> wakes;  // what flush asked for
+  size_t looks = 0;                                    // kicks that came through
 
  private:
   static constexpr size_t words_per_page = proto::slots_per_page_min;
@@ -218,6 +223,7 @@ class node_world {
   void carry(effect::cancel_wait& e) { waits.cancel(e.which); }
   void carry(effect::answer_probe& e) { waits.answer(e.what); }
   void carry(effect::drop_waits& e) { waits.drop(e.of); }
+  void carry(effect::look&) { ++looks; }
   void carry(effect::answer_ask& e) {
     asked.push_back(e);
     if (answers_are_read) decisions.answer_sent(e.to, clock.now());

@@ -112,6 +112,7 @@ streams_per_client = 3
 streams_per_user = 4
 waits_per_client = 5
 waits_per_user = 6
+ring_entries = 64
 pages_per_client = 7
 runtime_plans = 8
 unread_bytes_per_client = "65KiB"
@@ -138,6 +139,7 @@ TEST(config, reads_every_key) {
   EXPECT_EQ(c.limits.streams_per_user, 4u);
   EXPECT_EQ(c.limits.waits_per_client, 5u);
   EXPECT_EQ(c.limits.waits_per_user, 6u);
+  EXPECT_EQ(c.limits.ring_entries, 64u);
   EXPECT_EQ(c.limits.pages_per_client, 7u);
   EXPECT_EQ(c.limits.runtime_plans, 8u);
   EXPECT_EQ(c.limits.unread_bytes_per_client, 65u << 10);

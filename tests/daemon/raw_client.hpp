@@ -6,6 +6,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <atomic>
 #include <deque>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@
 #include "lib/core/codec.hpp"
 #include "lib/linux/doorbell.hpp"
 #include "lib/linux/lines_page.hpp"
+#include "lib/linux/ring_client.hpp"
 #include "lib/linux/state_page.hpp"
 #include "lib/linux/steady_clock.hpp"
 #include "lib/linux/unix_socket.hpp"
@@ -77,8 +79,8 @@ class raw_client {
   }
 
   // hello, welcome, all plans.
-  bool greet(const std::string& name = "raw") {
-    send(proto::hello{1, 1, 0, name, {}});
+  bool greet(const std::string& name = "raw", uint32_t features = 0) {
+    send(proto::hello{1, 1, features, name, {}});
     std::optional<proto::welcome> w = receive_as<proto::welcome>();
     if (!w) return false;
     welcome = *w;
@@ -113,6 +115,33 @@ class raw_client {
     bell->ring(welcome.client_id, s.stream, value);
     if (state->requester_sees_sleep()) state->wake_reactor();
   }
+  // One request by ring, and gard told of it as proto/ring.hpp says.
+  void ask_by_ring(uint16_t slot, const proto::opened& s, uint64_t target) {
+    ring_memory->submit_wait(
+        slot, {target, 0, 0, plans.back().generation, s.stream, s.stream_generation, 0, 0, {}});
+    announce();
+  }
+  void announce() {
+    std::atomic_ref<uint8_t>(bell->request_flags()[welcome.request_flag])
+        .store(1, std::memory_order_release);
+    bell->ring(welcome.client_id, 0, ++announced_);
+    if (state->requester_sees_sleep()) state->wake_reactor();
+    if (state->requester_must_kick()) send(proto::kick{});
+  }
+  // The next end in the ring, asleep on its signal meanwhile.
+  std::optional<ring_client::end> ring_end() {
+    const instant until = steady_clock().now() + from_ms(static_cast<uint64_t>(patience_ms));
+    while (steady_clock().now() < until) {
+      const uint32_t seen = ring_memory->signal();
+      ring_memory->want(proto::wants_futex);
+      if (!ring_memory->has_end()) ring_memory->sleep(seen, until);
+      auto end = ring_memory->take_end();
+      if (!end) return std::nullopt;
+      if (*end) return **end;
+    }
+    return std::nullopt;
+  }
+
   // One completion entry, from whatever message brings it.
   std::optional<proto::completion_entry> completion() {
     if (entries_.empty()) {
@@ -139,6 +168,7 @@ class raw_client {
   std::vector<lines_page> pages;
   std::optional<doorbell> bell;
   std::optional<state_page_view> state;
+  std::optional<ring_client> ring_memory;
   int patience_ms = 2000;
 
  private:
@@ -167,6 +197,11 @@ class raw_client {
       take_lines(std::move(got.descriptors[0]), w->page_bytes);
       bell.emplace(*doorbell::receive(std::move(got.descriptors[1]), system_page_bytes()));
       state.emplace(*state_page_view::receive(std::move(got.descriptors[2]), system_page_bytes()));
+      if ((w->features & proto::feature_ring) == 0) return;
+      result<ring_client> ring = ring_client::receive(
+          std::move(got.descriptors[3]), std::move(got.descriptors[4]), w->ring_entries);
+      ASSERT_TRUE(ring.has_value()) << ring.error().text();
+      ring_memory.emplace(std::move(*ring));
     } else if (const auto* p = std::get_if<proto::page>(&m)) {
       take_lines(std::move(got.descriptors[0]), p->page_bytes);
     }
@@ -181,6 +216,7 @@ class raw_client {
   std::deque<proto::message> kept_;
   std::deque<proto::completion_entry> entries_;
   uint64_t cookie_ = 0;
+  uint64_t announced_ = 0;
   bool ended_ = false;
 };
 
