@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <termios.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -65,7 +66,10 @@ int main(int, char** arguments) {
   ::mount("none", "/proc", "proc", 0, nullptr);
   ::mount("none", "/sys", "sysfs", 0, nullptr);
   open_console();
-  std::printf("guest: up with %ld CPUs\n", ::sysconf(_SC_NPROCESSORS_ONLN));
+  timespec up{};
+  ::clock_gettime(CLOCK_MONOTONIC, &up);
+  std::printf("guest: up with %ld CPUs after %ld.%03ld s\n", ::sysconf(_SC_NPROCESSORS_ONLN),
+              up.tv_sec, up.tv_nsec / 1'000'000);
   std::fflush(stdout);
   std::printf("guest: exit %d\n", run(arguments));
   end_machine();

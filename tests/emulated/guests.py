@@ -15,7 +15,7 @@ OLD_COUNTER_KHZ = 62_500
 
 # What the kernel would otherwise spend a guest's seconds on. The TSC is what the guest's time is
 # made of, so it is taken as it is.
-X86_KERNEL = ("console=ttyS0 GAR_GUEST_CONSOLE=/dev/ttyS0 quiet loglevel=3 panic=-1 nokaslr "
+X86_KERNEL = ("console=ttyS0,115200 GAR_GUEST_CONSOLE=/dev/ttyS0 quiet loglevel=3 panic=-1 nokaslr "
               "mitigations=off random.trust_cpu=on tsc=reliable "
               f"tsc_early_khz={BOCHS_KHZ} no_timer_check nowatchdog audit=0 apparmor=0 lsm= "
               "noreplace-smp pci=off cryptomgr.notests idle=nomwait")
