@@ -43,9 +43,7 @@
 /* What the reactor knows by itself, shared with the assertions. */
 byte target[2];
 byte ended[2];
-#ifdef SIGNAL_FROM_COPY
 byte raised[2];
-#endif
 bit pipe_holds[2];
 bit uses_pipe[2]; /* what a client blocks on: the futex or the pipe */
 

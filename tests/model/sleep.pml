@@ -40,7 +40,11 @@ proctype reactor() {
   bit found;
   bit still_waiting;
   do
-  :: take_ring(0);
+  ::
+#ifdef IO_URING
+     take_news();
+#endif
+     take_ring(0);
      take_ring(1);
      take_queue();
      if
@@ -52,10 +56,8 @@ proctype reactor() {
 
 init {
   atomic {
-#ifndef EVENT_DESCRIPTOR
     run client(0);
     run client(1);
-#endif
     run io();
 #ifdef STRANGER
     run stranger();

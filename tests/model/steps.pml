@@ -163,8 +163,8 @@ inline waker_wakes_reactor() {
 #endif
 }
 
-/* The io-uring executor sleeps until an eventfd is written. */
-#ifdef EVENT_DESCRIPTOR
+/* The io-uring executor's waker in gard writes an eventfd. */
+#ifdef IO_URING
 bit event;
 inline wake_sleeper() {
   event = 1
@@ -286,6 +286,34 @@ inline park() {
   d_step { monitor_armed = 0; still_waiting = 0 }
 }
 
+/* The io-uring executor sleeps for its eventfd and for a wait on the state's word that an earlier
+ * sleep may have left in the kernel; that one compares nothing anew. */
+#ifdef IO_URING
+bit futex_armed;
+#define HAS_NEWS (event || (futex_armed && !asleep[REACTOR]))
+inline take_news() {
+  d_step {
+    event = 0;
+    futex_armed = (futex_armed && asleep[REACTOR])
+  }
+}
+inline sleep_in_io_uring() {
+  if
+  :: HAS_NEWS
+  :: d_step {
+       !HAS_NEWS && FENCED(REACTOR) ->
+       if
+       :: !futex_armed -> futex_wait(REACTOR, STATE, ASLEEP); futex_armed = 1
+       :: else
+       fi
+     };
+end_asleep:
+     wait_until(HAS_NEWS)
+  fi;
+  take_news()
+}
+#endif
+
 /* Announce, fence, look at requests once more, sleep, announce. The bell is not listened to. */
 inline sleep() {
   store(REACTOR, STATE, ASLEEP);
@@ -300,10 +328,8 @@ inline sleep() {
 #endif
   if
   :: still_waiting ->
-#ifdef EVENT_DESCRIPTOR
-end_asleep:
-     wait_until(event);
-     event = 0
+#ifdef IO_URING
+     sleep_in_io_uring()
 #else
      d_step { FENCED(REACTOR) -> futex_wait(REACTOR, STATE, ASLEEP) };
 end_asleep:
@@ -338,10 +364,10 @@ inline publish_end(c) {
 #endif
 
 inline raise_signal(c) {
-#ifdef SIGNAL_FROM_COPY
-  d_step { raised[c]++; buffer(REACTOR, SIGNAL + c, raised[c]) }
-#else
+#ifdef SIGNAL_ADDED
   d_step { FENCED(REACTOR) -> write(SIGNAL + c, memory[SIGNAL + c] + 1) }
+#else
+  d_step { raised[c]++; buffer(REACTOR, SIGNAL + c, raised[c]) }
 #endif
 }
 
