@@ -269,6 +269,27 @@ TYPED_TEST(vendor_streams, a_context_that_dies_first_leaks_its_pages_and_says_so
   EXPECT_EQ(gar_stream_close(next), 0) << last_text();
 }
 
+// The caller's bug, and a violation to the fake; so it is looked at in a process of its own.
+TYPED_TEST(vendor_streams, a_stream_that_the_program_destroys_first_is_an_error_and_no_crash) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto destroys_first = [&] {
+    gar_stream* s = this->open(this->handle_);
+    this->submit(5 * ms, 1);
+    uint64_t sequence = 0;
+    EXPECT_EQ(gar_record(s, &sequence), 0);
+    TypeParam::destroy_stream(this->handle_);
+    EXPECT_EQ(gar_wait(s, sequence, nullptr, nullptr), 0) << "its event still answers";
+    EXPECT_EQ(this->truth(), 1u);
+    EXPECT_EQ(gar_record(s, &sequence), GAR_E_BACKEND);
+    EXPECT_THAT(last_text(), HasSubstr("400"));
+    EXPECT_EQ(gar_record(s, &sequence), GAR_E_STREAM_FAILED);
+    EXPECT_EQ(gar_stream_close(s), GAR_W_SETTLE_FAILED);
+    EXPECT_EQ(gar_close(this->client_), 0);
+    _exit(testing::Test::HasFailure() ? 1 : 0);
+  };
+  EXPECT_EXIT(destroys_first(), testing::ExitedWithCode(0), "");
+}
+
 TYPED_TEST(vendor_streams, a_page_that_cannot_be_given_back_is_kept_and_counted) {
   using Program = TypeParam;
   gar_stream* s = this->open(this->handle_);

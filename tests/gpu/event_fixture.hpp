@@ -41,6 +41,7 @@ inline constexpr unsigned blocking = 0;
 inline constexpr unsigned non_blocking = 1;
 inline constexpr unsigned capture_global = 0;
 inline constexpr unsigned capture_of_thread = 1;
+inline constexpr unsigned capture_relaxed = 2;
 
 inline void* default_stream(uintptr_t number) {
   return reinterpret_cast<void*>(number);

@@ -115,7 +115,7 @@ TYPED_TEST(event_query, nothing_of_ours_spoils_a_capture_on_another_thread_or_on
   using World = TypeParam;
   auto o = this->open();
   void* captured = World::make_stream(non_blocking);
-  for (unsigned mode : {capture_global, capture_of_thread}) {
+  for (unsigned mode : {capture_global, capture_of_thread, capture_relaxed}) {
     for (bool same_thread : {false, true}) {
       ASSERT_EQ(this->fake().fake_begin_capture(captured, mode), 0);
       const auto everything = [&] {

@@ -99,7 +99,9 @@ TYPED_TEST(event_sweep, whatever_fails_nothing_is_said_done_or_let_go_too_early)
         // The way back itself has failed.
         if (call == "cuCtxPopCurrent_v2" || call == "hipSetDevice") continue;
         EXPECT_EQ(World::current(), current) << where;
-        if constexpr (std::is_same_v<World, hip_world>) EXPECT_EQ(World::last_error(), 0) << where;
+        if constexpr (std::is_same_v<World, hip_world>) {
+          EXPECT_EQ(World::last_error(), 0) << where;
+        }
         if (testing::Test::HasFailure()) return;
       }
     }

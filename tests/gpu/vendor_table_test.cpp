@@ -35,7 +35,8 @@ TEST(vendor_table, a_cuda_driver_without_batches_stores_one_by_one) {
 TEST(vendor_table, a_hip_runtime_of_either_age_tells_a_streams_device) {
   if (std::string why = hip_world::fake().why_not(); !why.empty()) GTEST_SKIP() << why;
   for (const auto& [missing, used] : {std::pair{"hipStreamGetDevice", "hipGetStreamDeviceId"},
-                                      {"hipGetStreamDeviceId", "hipStreamGetDevice"}}) {
+                                      {"hipGetStreamDeviceId", "hipStreamGetDevice"},
+                                      {"neither", "hipStreamGetDevice"}}) {
     const auto calls = hip_driver::from(without<hip_world>(missing));
     ASSERT_TRUE(calls) << calls.error().text();
     const hip_streams driver(*calls);
