@@ -248,7 +248,7 @@ result<uint32_t> client_sockets::make_ring(session_id of, uint32_t entries) {
   if (free_flags_.empty()) free_flags_.push_back(flags_used_++);
   const uint32_t flag = free_flags_.back();
   free_flags_.pop_back();
-  clients_.at(of).link->ring().emplace(std::move(*page), flag);
+  clients_.at(of).link->ring() = session_link::client_notification{std::move(*page), flag};
   return flag;
 }
 
