@@ -39,6 +39,22 @@ TYPED_TEST(event_record, a_record_on_a_default_stream_looks_no_more_than_once) {
   }
 }
 
+TYPED_TEST(event_record, a_record_leaves_the_thread_in_the_domain_where_it_was) {
+  using World = TypeParam;
+  auto o = this->open();
+  World::use_device(1);
+  void* const before = World::current();
+  ASSERT_EQ(o.record(1), 0) << o.failure.call;
+  EXPECT_EQ(World::current(), before);
+  EXPECT_EQ(o.finish(1), GAR_DONE);
+  EXPECT_EQ(o.settle(), 0);
+  EXPECT_EQ(World::current(), before);
+  o.lines->unmap();
+  o.stream.reset();
+  EXPECT_EQ(World::current(), before);
+  World::let_go_of_device(1);
+}
+
 TYPED_TEST(event_record, events_carry_no_timing_and_let_go_of_the_cpu) {
   using World = TypeParam;
   this->fake().fake_log_clear();
