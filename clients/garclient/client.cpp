@@ -19,6 +19,7 @@ result<std::unique_ptr<attachment>> attachment_of(const client::options& o) {
   if (!paths) return paths.error();
   proto::hello hello;
   hello.client_name = o.name;
+  hello.features = proto::feature_ring;
   for (const driver_capability& d : probe_drivers(probe_depth::loaded)) {
     hello.drivers.push_back({d.name, d.available, d.why});
   }
@@ -27,9 +28,10 @@ result<std::unique_ptr<attachment>> attachment_of(const client::options& o) {
 
 }  // namespace
 
-client::client(const bands& plan, std::unique_ptr<attachment> to)
+client::client(const bands& plan, std::unique_ptr<attachment> to, duration look)
     : pid_(::getpid()),
       attachment_(std::move(to)),
+      look_(look),
       plans_(plan),
       estimates_(estimated_points_max),
       service_(
@@ -44,7 +46,7 @@ result<std::unique_ptr<client>> client::connect(const options& o) {
   if (!plan) return plan.error();
   result<std::unique_ptr<attachment>> to = attachment_of(o);
   if (!to) return to.error();
-  std::unique_ptr<client> made(new client(*plan, std::move(*to)));
+  std::unique_ptr<client> made(new client(*plan, std::move(*to), o.look));
   if (!made->attachment_) return made;
 
   const instant deadline = steady_clock().now() + duration{proto::handshake_ns_max};
@@ -62,7 +64,7 @@ result<std::unique_ptr<client>> client::connect(const options& o) {
 
 bool client::with_gard() const {
   const std::shared_ptr<link> at = live_link();
-  return at && !at->silent();
+  return at && at->speaks();
 }
 
 gar_counters client::counters() const {
@@ -82,7 +84,26 @@ gar_counters client::counters() const {
 
 size_t client::take(std::span<gar_completion> into) {
   completions_.begin_taking();
+  if (const std::shared_ptr<link> at = live_link()) at->take_for_program(watched_.load());
   return completions_.take(into);
+}
+
+result<int> client::readable_fd() {
+  const result<int> ended = completions_.fd();
+  if (!ended) return ended.error();
+  {
+    std::lock_guard lock(watch_lock_);
+    if (!watch_) {
+      result<watch_set> made = watch_set::make();
+      if (!made) return made.error();
+      result<void> added = made->add(*ended);
+      if (!added) return added.error();
+      watch_ = std::move(*made);
+      watched_ = true;
+    }
+  }
+  if (const std::shared_ptr<link> at = live_link()) watch_pipe(at);
+  return watch_->fd();
 }
 
 void client::abandon() {

@@ -39,6 +39,7 @@
 #include "lib/core/plan_cache.hpp"
 #include "lib/core/point_numbers.hpp"
 #include "lib/linux/steady_clock.hpp"
+#include "lib/linux/watch_set.hpp"
 
 namespace gar::owner {
 
@@ -50,7 +51,10 @@ class client {
     std::optional<std::string> plan_text;  // $GAR_PLAN
     bool in_process = false;
     bool need_daemon = false;
+    duration look = look_default;
   };
+  // About what a wake of a sleeping thread costs.
+  static constexpr duration look_default = from_us(20);
   static constexpr size_t streams_max = 8192;
 
   static result<std::unique_ptr<client>> connect(const options& o);
@@ -78,7 +82,8 @@ class client {
   result<uint64_t> wait_async(const wait_order& order, void* user_data);
   result<void> cancel(uint64_t ticket);
   size_t take(std::span<gar_completion> into);
-  result<int> readable_fd() { return completions_.fd(); }
+  // Readable when something can be taken: an asynchronous wait has ended, or gard has news.
+  result<int> readable_fd();
 
   // Ends everything; the client is not used afterwards.
   void close();
@@ -99,7 +104,7 @@ class client {
     std::atomic<uint64_t> pages_leaked{0};
   };
 
-  client(const bands& plan, std::unique_ptr<attachment> to);
+  client(const bands& plan, std::unique_ptr<attachment> to, duration look);
 
   // ---- The link (client_link.cpp).
   std::shared_ptr<link> live_link() const;
@@ -116,6 +121,9 @@ class client {
   void answer_probes(link& from, const std::vector<proto::probe_entry>& probes);
   result<void> publish(const std::vector<proto::plan_scope>& plans);
   void lose_link(const std::shared_ptr<link>& lost);
+  std::shared_ptr<link> broken_link() const;
+  void watch_pipe(const std::shared_ptr<link>& at);
+  void unwatch_pipe(const link& lost);
 
   // ---- Streams (client_streams.cpp).
   result<binding> bind_at_gard(const std::shared_ptr<link>& via, const stream& s,
@@ -131,6 +139,8 @@ class client {
 
   // ---- Waits, both ways (client_wait.cpp).
   plan_cache::choice choose(const wait_order& order) const;
+  // gard refused this generation in the ring; the newer one comes by socket, perhaps later.
+  void await_newer(uint64_t generation);
   // The link that a wait of this kind is delegated to; null: it is run here.
   std::shared_ptr<link> delegate_to(const wait_order& order, const plan& how,
                                     const binding& where) const;
@@ -168,10 +178,12 @@ class client {
   const int pid_;
   const std::unique_ptr<attachment> attachment_;  // null: never connects
   std::atomic<int> socket_number_{-1};            // of the live link, for abandon()
+  const duration look_;
   std::atomic<uint32_t> rows_{0};
   tally tally_;
 
   mutable std::mutex plans_lock_;
+  std::condition_variable plans_changed_;
   plan_cache plans_;
 
   std::mutex estimates_lock_;
@@ -190,6 +202,10 @@ class client {
   std::shared_ptr<device_mappings> mappings_ = std::make_shared<device_mappings>();
 
   completion_queue completions_;
+  std::mutex watch_lock_;
+  std::optional<watch_set> watch_;
+  std::atomic<bool> watched_{false};
+  int watched_pipe_ = -1;
   async_waits async_;
   const step_function step_ = [this](async_wait& w) { step_async(w); };
 

@@ -13,6 +13,7 @@ namespace gar::owner {
 namespace {
 
 constexpr int picks_max = 4;
+constexpr duration newer_pause = from_ms(2);
 
 // What a wait ends with that threw.
 wait_end thrown(const std::exception& e) {
@@ -30,6 +31,7 @@ result<uint64_t> client::wait_async(const wait_order& order, void* user_data) {
   if (!started) return started.error();
   const result<uint64_t> ticket = completions_.reserve();
   if (!ticket) return ticket.error();
+  if (const std::shared_ptr<link> at = live_link()) at->make_room();
   async_wait* w = nullptr;
   try {
     w = &async_.add(order, *ticket, user_data);
@@ -65,7 +67,8 @@ void client::step_on(async_wait& w) {
 
 // When it is to be stepped next; nothing where it is no longer stepped.
 std::optional<instant> client::advance_async(async_wait& w) {
-  if (const errc why = async_.cancelled(w); why != errc{} && w.at_gard) {
+  if (const errc why = async_.cancelled(w); why != errc{}) {
+    if (!w.at_gard) w.at_gard.emplace(w.order, w.choice, w.order.of->current(), &w);
     w.at_gard->cancel(why);
     finish_async(w, w.at_gard->take_end());
     return std::nullopt;
@@ -75,9 +78,9 @@ std::optional<instant> client::advance_async(async_wait& w) {
     if (w.at_gard) {
       s = w.at_gard->go();
     } else {
-      if (w.picks == 0) w.choice = choose(w.order);
+      w.choice = choose(w.order);
       const std::shared_ptr<const binding> where = w.order.of->binding_of(w.order.sequence);
-      if (w.picks == picks_max || !delegate_to(w.order, w.choice.how, *where)) {
+      if (w.picks >= picks_max || !delegate_to(w.order, w.choice.how, *where)) {
         run_here(w);
         return std::nullopt;
       }
@@ -93,8 +96,10 @@ std::optional<instant> client::advance_async(async_wait& w) {
     const owner_wait::reason left = w.at_gard->leaving();
     w.at_gard.reset();
     if (left == owner_wait::reason::stale) {
-      w.choice = choose(w.order);
-      continue;
+      const uint64_t refused = std::exchange(w.choice, choose(w.order)).generation;
+      if (w.choice.generation != refused) continue;
+      // The newer plans are still on their way.
+      return steady_clock().now() + newer_pause;
     }
     if (left == owner_wait::reason::limit) count_refused(w.order);
     w.picks = picks_max;
@@ -156,6 +161,8 @@ void client::end_async_of(const stream* s, errc why) {
 
 bool client::step_due() {
   std::array<async_wait*, 64> due;
+  // What has ended at gard is not asked for again.
+  if (const std::shared_ptr<link> at = live_link()) at->take_ring();
   const size_t count = async_.take_due(steady_clock().now(), due);
   for (size_t i = 0; i < count; ++i) step_async(*due[i]);
   return count > 0;

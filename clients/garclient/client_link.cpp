@@ -53,13 +53,14 @@ void client::take_link(handshake::joined joined) {
     joined.with->lose();
     return;
   }
-  joined.with->need_service_by([this](instant due) { service_.need_by(due); });
+  joined.with->serve_by({[this](instant due) { service_.need_by(due); }, step_});
   if (attachment_) attachment_->succeeded();
   socket_number_.store(joined.with->fd());
   {
     std::lock_guard lock(link_lock_);
     link_ = joined.with;
   }
+  watch_pipe(joined.with);
   std::map<uint64_t, std::shared_ptr<stream>> streams;
   {
     std::lock_guard lock(streams_lock_);
@@ -95,6 +96,7 @@ bool client::serve_joining() {
 }
 
 bool client::serve_link() {
+  if (const std::shared_ptr<link> broken = broken_link()) lose_link(broken);
   const std::shared_ptr<link> at = live_link();
   if (!at) return false;
   const instant now = steady_clock().now();
@@ -102,7 +104,7 @@ bool client::serve_link() {
   if (!service_.take_ready(at->fd())) return false;
   const auto publish_one = [this](const proto::plan_scope& p) { return publish({p}); };
   try {
-    const result<std::vector<proto::probe_entry>> probes = at->receive(publish_one, step_);
+    const result<std::vector<proto::probe_entry>> probes = at->receive(publish_one);
     if (probes) {
       answer_probes(*at, *probes);
       return true;
@@ -118,6 +120,7 @@ instant client::due() const {
   const std::shared_ptr<link> at = live_link();
   const instant sends = at ? at->sends_due() : instant::never();
   const instant joins = joining_ ? joining_->deadline : instant::never();
+  if (broken_link()) return {};
   return std::min({sends, joins, async_.earliest()});
 }
 
@@ -165,6 +168,7 @@ result<void> client::publish(const std::vector<proto::plan_scope>& plans) {
     const result<bool> taken = plans_.publish(p);
     if (!taken) return taken.error();
   }
+  plans_changed_.notify_all();
   return {};
 }
 
@@ -175,7 +179,34 @@ void client::lose_link(const std::shared_ptr<link>& lost) {
   }
   socket_number_.store(-1);
   lost->lose();
+  unwatch_pipe(*lost);
   async_.make_due();
+}
+
+// Lost for what its ring says; seen by whoever read it, made lost here.
+std::shared_ptr<link> client::broken_link() const {
+  std::lock_guard lock(link_lock_);
+  return link_ && link_->broken() ? link_ : nullptr;
+}
+
+void client::watch_pipe(const std::shared_ptr<link>& at) {
+  {
+    std::lock_guard lock(watch_lock_);
+    const int pipe = at->pipe_fd();
+    if (!watch_ || pipe < 0 || pipe == watched_pipe_ || !at->alive()) return;
+    // Without it the descriptor is readable only for what the service thread finds, at backstops.
+    if (!watch_->add(pipe)) return;
+    watched_pipe_ = pipe;
+  }
+  // What has ended by now puts nothing into the pipe.
+  at->take_for_program(true);
+}
+
+void client::unwatch_pipe(const link& lost) {
+  std::lock_guard lock(watch_lock_);
+  if (watched_pipe_ < 0 || watched_pipe_ != lost.pipe_fd()) return;
+  watch_->remove(watched_pipe_);
+  watched_pipe_ = -1;
 }
 
 }  // namespace gar::owner

@@ -1,18 +1,20 @@
 // One wait on the thread that waits: inline, or delegated to gard and finished here.
 #include <algorithm>
+#include <chrono>
 #include <new>
 #include <utility>
 
 #include "clients/garclient/client.hpp"
 #include "clients/garclient/inline_port.hpp"
 #include "lib/core/inline_host.hpp"
-#include "lib/linux/futex.hpp"
 
 namespace gar::owner {
 namespace {
 
 // A plan that changes faster than it can be picked is run here.
 constexpr int picks_max = 4;
+
+constexpr duration newer_patience = from_ms(5);
 
 constexpr uint64_t key_of_stream = uint64_t{1} << 32;
 
@@ -35,6 +37,7 @@ wait_end client::wait(const wait_order& order) {
       end = run_delegated(order, c, where, left);
       if (end) break;
       if (left == owner_wait::reason::stale) {
+        await_newer(c.generation);
         c = choose(order);
         continue;
       }
@@ -50,10 +53,11 @@ wait_end client::wait(const wait_order& order) {
 std::optional<wait_end> client::run_delegated(const wait_order& order, const plan_cache::choice& c,
                                               const std::shared_ptr<const binding>& where,
                                               owner_wait::reason& left) {
+  where->via->make_room();
   gard_wait w(order, c, where, nullptr);
   gard_wait::state s = w.begin();
   while (s.what == gard_wait::now::sleeps) {
-    futex_wait(w.box().signal, s.seen, s.until);
+    w.via().await_news(w.box(), s.seen, s.until, s.at_gard ? look_ : duration{});
     s = w.go();
   }
   if (s.what == gard_wait::now::ended) return w.take_end();
@@ -66,6 +70,12 @@ plan_cache::choice client::choose(const wait_order& order) const {
   plan_cache::choice c = plans_.select(order.point, order.rows);
   c.how = without_stores(*order.of, c.how);
   return c;
+}
+
+void client::await_newer(uint64_t generation) {
+  std::unique_lock lock(plans_lock_);
+  plans_changed_.wait_for(lock, std::chrono::nanoseconds(newer_patience.ns),
+                          [&] { return plans_.generation() != generation; });
 }
 
 std::optional<error> client::warning_of(const stream& s) const {
@@ -85,7 +95,7 @@ bool client::gard_would_run(const wait_order& order, const plan& how) const {
 std::shared_ptr<link> client::delegate_to(const wait_order& order, const plan& how,
                                           const binding& where) const {
   if (!gard_would_run(order, how) || !where.via) return nullptr;
-  if (!where.via->alive() || where.via->silent()) return nullptr;
+  if (!where.via->alive() || !where.via->speaks()) return nullptr;
   return where.via;
 }
 

@@ -66,13 +66,17 @@ typedef struct gar_client_options {
                               $XDG_RUNTIME_DIR/gard/gard.sock */
   const char* name; /* 1..63 bytes of UTF-8, for plans and status; NULL: the program's name */
   uint32_t flags;   /* GAR_CLIENT_* */
-  uint32_t reserved;
+  uint32_t look_us; /* with GAR_CLIENT_LOOK; otherwise 0 */
 } gar_client_options;
 
 #define GAR_CLIENT_IN_PROCESS 0x1u /* never connect */
 /* gar_connect fails with NotReachable where it would settle for in-process; a gard that is lost
  * later still only means in-process. */
 #define GAR_CLIENT_NEED_DAEMON 0x2u
+/* A thread whose wait gard runs looks for its end for `look_us`, at most 1'000'000, before it goes
+ * to sleep: as long as that it uses its core, and has the end some 1 us after gard saw it instead
+ * of after a wake. 0 never looks. Without the flag: $GAR_LOOK_US, else 20. */
+#define GAR_CLIENT_LOOK 0x4u
 
 /* Connects to gard, for at most a second, or settles for in-process. `options` may be NULL.
  * In-process the plan is $GAR_PLAN, or the one as shipped; once a gard has published plans, its
@@ -217,11 +221,13 @@ typedef struct gar_completion {
 GAR_API int gar_wait_async(gar_stream* stream, uint64_t sequence, const gar_wait_options* options,
                            void* user_data, uint64_t* ticket);
 
-/* A descriptor that polls readable while completions can be taken. It belongs to the client: do not
- * read or close it. -1 on failure. */
+/* A descriptor that polls readable when there is something to take, the same one for as long as the
+ * client is open. gar_take may then find that it was not what it looked like, and take nothing. It
+ * belongs to the client: do not read or close it. -1 on failure. */
 GAR_API int gar_client_fd(gar_client* client);
 
-/* Takes up to `capacity_count` completions; *taken_count may be 0. Never blocks. */
+/* Takes up to `capacity_count` completions; *taken_count may be 0. Never blocks: but the devices of
+ * waits that gard says have ended are asked here, on the calling thread. */
 GAR_API int gar_take(gar_client* client, gar_completion* completions, size_t capacity_count,
                      size_t* taken_count);
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <string>
 
@@ -16,20 +17,41 @@ using namespace gar::owner;
 
 namespace {
 
+constexpr uint64_t look_us_max = 1'000'000;
+
 std::string own_name() {
   const std::string name = clean_text(program_invocation_short_name, proto::name_bytes_max);
   return name.empty() ? "client" : name;
 }
 
+// Of the options, else of $GAR_LOOK_US.
+result<duration> look_of(const gar_client_options& o) {
+  const auto checked_us = [](const char* argument, uint64_t us) -> result<duration> {
+    if (us > look_us_max) return invalid(argument, "is more than " + std::to_string(look_us_max));
+    return from_us(us);
+  };
+  if (o.flags & GAR_CLIENT_LOOK) return checked_us("options->look_us", o.look_us);
+  if (o.look_us != 0) return invalid("options->look_us", "is not 0 without GAR_CLIENT_LOOK");
+  const char* const text = ::secure_getenv("GAR_LOOK_US");
+  if (!text || !*text) return client::look_default;
+  const char* const end = text + std::strlen(text);
+  uint64_t us = 0;
+  const auto [stopped, fault] = std::from_chars(text, end, us);
+  if (fault != std::errc{} || stopped != end) return invalid("GAR_LOOK_US", "is not a number");
+  return checked_us("GAR_LOOK_US", us);
+}
+
 result<client::options> read_options(const gar_client_options* given) {
   const result<gar_client_options> o = read_struct(given, "options");
   if (!o) return o.error();
-  constexpr uint32_t known = GAR_CLIENT_IN_PROCESS | GAR_CLIENT_NEED_DAEMON;
+  constexpr uint32_t ways = GAR_CLIENT_IN_PROCESS | GAR_CLIENT_NEED_DAEMON;
+  constexpr uint32_t known = ways | GAR_CLIENT_LOOK;
   if (o->flags & ~known) return invalid("options->flags", "has bits that mean nothing");
-  if (o->flags == known) {
+  if ((o->flags & ways) == ways) {
     return invalid("options->flags", "asks for in-process and for a daemon at once");
   }
-  if (o->reserved != 0) return invalid("options->reserved", "is not 0");
+  const result<duration> look = look_of(*o);
+  if (!look) return look.error();
   const result<std::string> name = optional_name(o->name, "options->name");
   if (!name) return name.error();
   const result<software_wait> looking = software_wait_of_environment();
@@ -38,6 +60,7 @@ result<client::options> read_options(const gar_client_options* given) {
   asked.name = name->empty() ? own_name() : *name;
   if (o->socket_path) asked.socket_path = o->socket_path;
   if (const char* plan = ::secure_getenv("GAR_PLAN")) asked.plan_text = plan;
+  asked.look = *look;
   asked.in_process = o->flags & GAR_CLIENT_IN_PROCESS;
   asked.need_daemon = o->flags & GAR_CLIENT_NEED_DAEMON;
   return asked;

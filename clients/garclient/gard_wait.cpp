@@ -15,7 +15,7 @@ gard_wait::gard_wait(const wait_order& order, const plan_cache::choice& c,
 }
 
 gard_wait::~gard_wait() {
-  via().forget(box_, true);
+  if (where_->via) via().forget(box_, true);
 }
 
 gard_wait::state gard_wait::begin() {
@@ -42,7 +42,9 @@ gard_wait::state gard_wait::go() {
     const uint32_t seen = box_.signal_now();
     via().collect(box_, *machine_, order_->of->is_confirmed(order_->sequence));
     const owner_wait::step step = machine_->next(clock_.now());
-    if (step.what == owner_wait::todo::sleep) return {now::sleeps, step.until, seen};
+    if (step.what == owner_wait::todo::sleep) {
+      return {now::sleeps, step.until, seen, machine_->at_gard()};
+    }
     if (step.what != owner_wait::todo::ask) return over(step.what);
     const result<bool> done = order_->of->query(order_->sequence);
     machine_->answered(done, clock_.now());
@@ -63,7 +65,7 @@ gard_wait::state gard_wait::over(owner_wait::todo how) {
 }
 
 void gard_wait::cancel(errc why) {
-  via().forget(box_, true);
+  if (box_.registered) via().forget(box_, true);
   end_.ended = wait_end::by::given_up;
   end_.failure = why == errc::Closed ? error(errc::Closed, {"the stream"}) : error(why);
   end_.report.wait = clock_.now() - order_->start;

@@ -31,6 +31,7 @@ class gard_wait {
     now what;
     instant until = instant::never();  // sleeps: the next step without news
     uint32_t seen = 0;                 // of the mailbox's signal, before it was read
+    bool at_gard = false;              // news may come
   };
 
   // `order` outlives it; `where` is at a gard. `stepped`: null for a thread that waits.

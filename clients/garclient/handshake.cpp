@@ -65,6 +65,12 @@ result<void> handshake::take_welcome(const proto::welcome& m, reception& with) {
   result<state_page_view> state =
       state_page_view::receive(std::move(with.descriptors[2]), system_page_bytes());
   if (!state) return state.error();
+  if (m.features & proto::feature_ring) {
+    result<ring_client> ring = ring_client::receive(std::move(with.descriptors[3]),
+                                                    std::move(with.descriptors[4]), m.ring_entries);
+    if (!ring) return ring.error();
+    ring_.emplace(std::move(*ring));
+  }
   page_ = std::move(*page);
   bell_ = std::move(*bell);
   state_ = std::move(*state);
@@ -75,7 +81,7 @@ result<void> handshake::take_welcome(const proto::welcome& m, reception& with) {
 handshake::joined handshake::finish() {
   return {
       std::make_shared<link>(link::parts{std::move(socket_), *std::move(welcome_), std::move(page_),
-                                         *std::move(bell_), *std::move(state_)}),
+                                         *std::move(bell_), *std::move(state_), std::move(ring_)}),
       std::move(plans_)};
 }
 

@@ -1,6 +1,6 @@
 // Handshake: from a connected socket to a link: hello, welcome, and the plans of its generation.
 //
-//   hello sent -> welcome (three descriptors) -> plan_scopes plans -> complete
+//   hello sent -> welcome (three descriptors, five with a ring) -> plan_scopes plans -> complete
 //              -> a refusal, an end, anything else: failed
 //
 // Invariants: pages are mapped only after their seals were checked. Nothing is kept of a handshake
@@ -47,6 +47,7 @@ class handshake {
   std::shared_ptr<word_page> page_;
   std::optional<doorbell> bell_;
   std::optional<state_page_view> state_;
+  std::optional<ring_client> ring_;
   std::vector<proto::plan_scope> plans_;
 };
 

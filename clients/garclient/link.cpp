@@ -36,6 +36,7 @@ constexpr size_t answers_max = 8192;
 
 // How soon it is tried again to send what the socket had no room for.
 constexpr duration again_pause = from_ms(10);
+constexpr duration silent_pause = from_ms(100);
 
 error lost_link() {
   return error(errc::NotReachable, {"the connection was lost"});
@@ -47,7 +48,9 @@ link::link(parts p)
     : welcome_(std::move(p.welcome)),
       bell_(std::move(p.bell)),
       state_(std::move(p.state)),
+      request_flag_(welcome_.request_flag),
       socket_(std::move(p.socket)) {
+  if (p.ring) ring_.emplace(std::move(*p.ring));
   pages_.push_back(std::move(p.first_page));
 }
 
@@ -95,10 +98,18 @@ void link::close(uint32_t stream_id, uint32_t generation, uint64_t last_sequence
     asked.cookie = next_cookie_++;
     if (has_orphans(stream_id)) {
       closes_.push_back(asked);
-      return;
+      asked.cookie = 0;
     }
   }
-  send_closes({asked});
+  if (asked.cookie != 0) return send_closes({asked});
+  if (ring_) again_by(steady_clock().now());
+}
+
+// Nobody else may come to read the ring for those who left.
+void link::again_by(instant now) {
+  std::lock_guard lock(send_lock_);
+  again_due_ = std::min(again_due_, now + (silent() ? silent_pause : again_pause));
+  service_.need_by(again_due_);
 }
 
 void link::send_closes(const std::vector<proto::close>& due) {
@@ -111,7 +122,7 @@ void link::send_surely(const proto::message& m) {
   if (unsent_.empty() && (send(m) || !alive())) return;
   unsent_.push_back(m);
   again_due_ = std::min(again_due_, steady_clock().now() + again_pause);
-  need_service_(again_due_);
+  service_.need_by(again_due_);
 }
 
 void link::send_unsent(instant now) {
@@ -122,8 +133,22 @@ void link::send_unsent(instant now) {
 }
 
 bool link::has_orphans(uint32_t stream_id) const {
+  if (ring_ && ring_->has_orphans(stream_id)) return true;
   return std::any_of(orphans_.begin(), orphans_.end(),
                      [stream_id](const auto& o) { return o.second == stream_id; });
+}
+
+void link::send_ready_closes() {
+  std::vector<proto::close> due;
+  {
+    std::lock_guard lock(pending_lock_);
+    const auto ready =
+        std::stable_partition(closes_.begin(), closes_.end(),
+                              [this](const proto::close& c) { return has_orphans(c.stream); });
+    due.assign(ready, closes_.end());
+    closes_.erase(ready, closes_.end());
+  }
+  send_closes(due);
 }
 
 // gard has ended this wait too. Gives the closes that waited for it alone.
@@ -171,6 +196,7 @@ std::shared_ptr<stream> link::find(uint32_t stream_id, uint32_t generation) cons
 // ---- Delegated waits.
 
 std::optional<errc> link::register_wait(mailbox& box, proto::wait asked, std::string_view point) {
+  if (ring_) return submit(box, asked, point);
   {
     std::lock_guard lock(pending_lock_);
     if (!alive()) return errc::NotReachable;
@@ -192,30 +218,115 @@ std::optional<errc> link::register_wait(mailbox& box, proto::wait asked, std::st
   return errc::NotReachable;
 }
 
+std::optional<errc> link::submit(mailbox& box, const proto::wait& asked, std::string_view point) {
+  if (!alive()) return errc::NotReachable;
+  proto::ring_request request{};
+  request.target = asked.target;
+  request.age_ns = asked.age_ns;
+  request.timeout_ns = asked.timeout_ns;
+  request.plan_generation = asked.plan_generation;
+  request.stream = asked.stream;
+  request.stream_generation = asked.stream_generation;
+  request.rows = asked.rows;
+  bool submitted = true;
+  if (point.empty()) {
+    submitted = ring_->submit(box, request);
+  } else {
+    // The number must mean this point until the wait is behind it in the ring.
+    std::lock_guard lock(send_lock_);
+    request.point = point_number(point, submitted);
+    submitted = submitted && ring_->submit(box, request);
+  }
+  if (!submitted) return alive() ? errc::LimitWaits : errc::NotReachable;
+  notify_gard();
+  return std::nullopt;
+}
+
+// There is something in the ring: gard looks at it when it sees the flag, and it looks when the
+// bell changes or it is woken.
+void link::notify_gard() {
+  bell_.ask(request_flag_);
+  // A value that no stream's record rings, and another one each time.
+  bell_.ring(client_id(), UINT16_MAX, asked_.fetch_add(1, std::memory_order_relaxed));
+  switch (state_.requester_sees()) {
+    case proto::reactor_asleep:
+      state_.wake_reactor();
+      break;
+    case proto::reactor_asleep_message: {
+      // Where the socket has no room gard has messages to wake for.
+      std::lock_guard lock(send_lock_);
+      send(proto::kick{});
+      break;
+    }
+    default:
+      break;
+  }
+}
+
 uint32_t link::point_number(std::string_view point, bool& sent) {
+  if (ring_ && ring_->points_refused()) points_ = {};
   const point_numbers::answer known = points_.number_of(point);
   if (!known.fresh) return known.number;
   // Outcomes that are still here may mean another point by this number.
-  sent = send_outcomes() && send(proto::point{known.number, std::string(point)});
+  sent = send_outcomes() && (ring_ ? ring_->submit_point(known.number, point)
+                                   : send(proto::point{known.number, std::string(point)}));
   // Forget what gard may not know; names are sent anew then.
   if (!sent) points_ = {};
   return known.number;
 }
 
 void link::collect(mailbox& box, owner_wait& into, bool confirmed) {
+  if (ring_) return ring_->collect(box, into, confirmed);
   std::lock_guard lock(pending_lock_);
-  if (box.heard != instant{}) into.heard(box.heard);
-  if (box.completion) {
-    box.completion->confirmed = confirmed ? 1 : 0;
-    into.completed(*std::exchange(box.completion, {}));
+  box.tell(into, confirmed);
+}
+
+void link::await_news(mailbox& box, uint32_t seen, instant until, duration look) {
+  if (ring_) {
+    after_taking(ring_->await_news(box, seen, until, look, service_.step));
+  } else {
+    futex_wait(box.signal, seen, until);
   }
-  if (box.refusal) into.refused(*std::exchange(box.refusal, {}));
-  if (box.lost) into.lost();
+}
+
+void link::take_ring() {
+  if (!ring_ || !ring_->has_end()) return;
+  const ring_waits::taken what = ring_->take(service_.step);
+  if (what.any) silent_.store(false, std::memory_order_relaxed);
+  after_taking(what.orphans);
+}
+
+void link::after_taking(bool orphans) {
+  if (broken()) return service_.need_by({});
+  if (orphans) send_ready_closes();
+}
+
+void link::take_for_program(bool watched) {
+  if (!ring_) return;
+  if (watched) ring_->drain_pipe();
+  take_ring();
+  if (!watched) return;
+  ring_->want_pipe();
+  take_ring();
+}
+
+void link::make_room() {
+  if (ring_ && ring_->no_slot_free()) take_ring();
+}
+
+bool link::speaks() {
+  if (silent()) take_ring();
+  return !silent();
 }
 
 void link::forget(mailbox& box, bool cancel) noexcept {
-  if (!box.registered) return;
+  if (!box.registered && !ring_) return;
   try {
+    if (ring_) {
+      if (ring_->forget(box, cancel)) notify_gard();
+      if (ring_->cancels_left()) again_by(steady_clock().now());
+      return;
+    }
     {
       std::lock_guard lock(pending_lock_);
       if (pending_.erase(box.cookie) == 0 || !alive()) return;
@@ -239,6 +350,7 @@ instant link::add_outcome(const proto::outcome_entry& entry, std::string_view po
   e.point = point_number(point, sent);
   if (!sent) e.point = 0;
   outcomes_.add(e, now);
+  if (ring_ && outcomes_.size() >= proto::ring_outcomes / 2) send_outcomes();
   return outcomes_.due();
 }
 
@@ -248,22 +360,51 @@ instant link::sends_due() const {
 }
 
 void link::send_due(instant now) {
-  std::lock_guard lock(send_lock_);
-  if (again_due_ <= now) {
-    again_due_ = instant::never();
-    send_unsent(now);
-    send_answers(now);
+  {
+    std::lock_guard lock(send_lock_);
+    if (again_due_ <= now) {
+      again_due_ = instant::never();
+      send_unsent(now);
+      send_answers(now);
+    }
+    if (outcomes_.due() <= now) send_outcomes();
   }
-  if (outcomes_.due() <= now) send_outcomes();
+  if (ring_) serve_ring(now);
 }
 
+// What waits for ends that nobody else may be there to read.
+void link::serve_ring(instant now) {
+  if (ring_->submit_cancels()) notify_gard();
+  take_ring();
+  bool left = ring_->cancels_left();
+  {
+    std::lock_guard lock(pending_lock_);
+    left = left || !closes_.empty();
+  }
+  if (left) again_by(now);
+}
+
+// By socket, as the bye behind them.
 void link::send_last_outcomes() {
   std::lock_guard lock(send_lock_);
-  send_outcomes();
+  send_outcomes_by_socket();
 }
 
 // false: the rest is kept for later.
 bool link::send_outcomes() {
+  if (ring_ && outcomes_.size() > 0) {
+    const auto part = outcomes_.take(proto::ring_outcomes);
+    const auto left =
+        std::find_if_not(part.begin(), part.end(),
+                         [this](const proto::outcome_entry& e) { return ring_->put_outcome(e); });
+    ring_->show_outcomes();
+    notify_gard();
+    outcomes_.put_back({left, part.end()}, steady_clock().now());
+  }
+  return send_outcomes_by_socket();
+}
+
+bool link::send_outcomes_by_socket() {
   while (outcomes_.size() > 0) {
     const auto part = outcomes_.take(proto::outcome_entries_max);
     if (send(proto::outcomes{part})) continue;
@@ -275,8 +416,7 @@ bool link::send_outcomes() {
 
 // ---- The service thread.
 
-result<std::vector<proto::probe_entry>> link::receive(const publish_function& publish,
-                                                      const step_function& step) {
+result<std::vector<proto::probe_entry>> link::receive(const publish_function& publish) {
   std::vector<proto::probe_entry> probes;
   std::array<std::byte, proto::frame_bytes_max + 1> buffer;
   for (int i = 0; i < frames_per_turn; ++i) {
@@ -288,7 +428,7 @@ result<std::vector<proto::probe_entry>> link::receive(const publish_function& pu
     result<proto::message> m = proto::decode({buffer.data(), r->bytes});
     if (!m) return m.error();
     result<void> taken = take(*m, *r, publish, probes);
-    news_.tell(step);
+    news_.tell(service_.step);
     if (!taken) return taken.error();
   }
   return probes;
@@ -423,6 +563,10 @@ void link::send_answers(instant now) {
 }
 
 void link::heard_about(const std::vector<proto::status_entry>& pending, instant now) {
+  if (ring_) {
+    for (const proto::status_entry& s : pending) ring_->heard_about(s.stream, s.sequence, now);
+    return;
+  }
   std::set<std::pair<uint32_t, uint64_t>> asked;
   for (const proto::status_entry& s : pending) asked.emplace(s.stream, s.sequence);
   std::lock_guard lock(pending_lock_);
@@ -445,6 +589,7 @@ void link::lose() {
     pending_.clear();
     streams_.clear();
   }
+  if (ring_) ring_->lose();
   for (auto& [cookie, then] : requests) then(lost_link());
   std::lock_guard lock(send_lock_);
   socket_.reset();

@@ -6,10 +6,14 @@
 // What is asked of gard (an open) waits in `requests_`, a delegated wait in `pending_`; both end
 // when the link is lost.
 //
+// Waits go through the ring where gard gave one, and their ends come back there: see
+// ring_waits.hpp. Everything else, and all of it where there is no ring, is messages.
+//
 // Invariants: no send blocks: a gard that does not read is a gard that is not there. A point's name
 // is sent before the first wait that uses its number. After the loss nothing is sent, and no wait
 // is registered.
-// Threads: as named. Lock order: pending_lock_ and send_lock_ are never held together.
+// Threads: as named. Lock order: pending_lock_ and send_lock_ are never held together; the ring's
+// is taken within either.
 // Ownership: bindings hold the link, so that the doorbell stays mapped while a device may ring it.
 // Errors: MalformedMessage and OutOfState for frames that cannot be; the link is lost then.
 #pragma once
@@ -26,6 +30,7 @@
 #include <vector>
 
 #include "clients/garclient/mailbox.hpp"
+#include "clients/garclient/ring_waits.hpp"
 #include "clients/garclient/word_page.hpp"
 #include "lib/core/codec.hpp"
 #include "lib/core/outcome_box.hpp"
@@ -47,18 +52,29 @@ class link {
     std::shared_ptr<word_page> first_page;
     doorbell bell;
     state_page_view state;
+    std::optional<ring_client> ring;
   };
   explicit link(parts p);
-  // Before anybody sends: how the service thread learns of an instant at which something is due.
-  void need_service_by(std::function<void(instant)> f) { need_service_ = std::move(f); }
+  // What the link needs of its client.
+  struct service {
+    // The service thread serves this link by then.
+    std::function<void(instant)> need_by;
+    step_function step;
+  };
+  // Before anybody else has the link.
+  void serve_by(service s) { service_ = std::move(s); }
 
   int fd() const { return socket_.get(); }
   uint64_t client_id() const { return welcome_.client_id; }
-  bool alive() const { return alive_.load(std::memory_order_acquire); }
+  bool alive() const { return alive_.load(std::memory_order_acquire) && !broken(); }
+  // The ring said what cannot be; the service thread makes the link lost.
+  bool broken() const { return ring_ && ring_->broken(); }
 
   // gard let a wait pass its owner's backstop and has said nothing since.
   bool silent() const { return silent_.load(std::memory_order_relaxed); }
   void found_silent() { silent_.store(true, std::memory_order_relaxed); }
+  // As !silent(), after a look at what it may have said in the ring.
+  bool speaks();
 
   void ring_bell(uint32_t stream_id, uint64_t sequence) const {
     bell_.ring(client_id(), stream_id, sequence);
@@ -87,9 +103,18 @@ class link {
   // ---- Delegated waits.
   // Fills in the cookie. Otherwise why not; the wait is not pending then.
   std::optional<errc> register_wait(mailbox& box, proto::wait asked, std::string_view point);
-  // Reads the news. `confirmed`: the owner knows that the target is done; gard's word for that is
-  // not taken.
+  // Reads the news. `confirmed`: the owner knows that the target is done.
   void collect(mailbox& box, owner_wait& into, bool confirmed);
+  // On the thread that waits: until there is news behind `seen`, or `until`. Looks for `look`
+  // before it sleeps, where looking can see something.
+  void await_news(mailbox& box, uint32_t seen, instant until, duration look);
+  // Takes what is in the ring, and steps the asynchronous waits that it is about.
+  void take_ring();
+  // As take_ring, by the program; from then on the next end makes the pipe readable.
+  void take_for_program(bool watched);
+  int pipe_fd() const { return ring_ ? ring_->pipe_fd() : -1; }
+  // Room for another wait, if taking what is there can make it.
+  void make_room();
   // The wait is over here; at gard too where `cancel` says so.
   void forget(mailbox& box, bool cancel) noexcept;
 
@@ -104,8 +129,7 @@ class link {
   using publish_function = std::function<result<void>(const proto::plan_scope&)>;
   // Takes what lies in the socket, a turn's worth, in order: a plan is published before the refusal
   // behind it is told. Gives the probes, which are the client's to answer.
-  result<std::vector<proto::probe_entry>> receive(const publish_function& publish,
-                                                  const step_function& step);
+  result<std::vector<proto::probe_entry>> receive(const publish_function& publish);
   // Each answer is sent, at once or later: gard asks nothing more about a stream before it came.
   void answer(const std::vector<proto::status_entry>& statuses, instant now);
   void heard_about(const std::vector<proto::status_entry>& pending, instant now);
@@ -123,20 +147,31 @@ class link {
   bool has_orphans(uint32_t stream_id) const;        // pending_lock_ held
   std::vector<proto::close> adopt(uint64_t cookie);  // pending_lock_ held
   void send_closes(const std::vector<proto::close>& due);
+  void send_ready_closes();
+  void after_taking(bool orphans);
+  void again_by(instant now);
+  void serve_ring(instant now);
+  void notify_gard();
+  std::optional<errc> submit(mailbox& box, const proto::wait& asked, std::string_view point);
   // Now, or later where the socket has no room; gard ends what it has not heard of when this
   // connection ends.
   void send_surely(const proto::message& m);                  // send_lock_ held
   void send_unsent(instant now);                              // send_lock_ held
   bool send(const proto::message& m);                         // send_lock_ held
   bool send_outcomes();                                       // send_lock_ held
+  bool send_outcomes_by_socket();                             // send_lock_ held
   void send_answers(instant now);                             // send_lock_ held
   uint32_t point_number(std::string_view point, bool& sent);  // send_lock_ held
 
   const proto::welcome welcome_;
   const doorbell bell_;
   const state_page_view state_;
+  const uint32_t request_flag_;
 
-  std::function<void(instant)> need_service_ = [](instant) {};
+  service service_{[](instant) {}, [](async_wait&) {}};
+  std::optional<ring_waits> ring_;
+
+  std::atomic<uint64_t> asked_{0};  // through the ring, to tell one ring of the bell from another
 
   std::atomic<bool> alive_{true};
   std::atomic<bool> silent_{false};

@@ -15,9 +15,11 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <utility>
 
 #include "lib/core/codec.hpp"
 #include "lib/core/error.hpp"
+#include "lib/core/owner_wait.hpp"
 #include "lib/core/time.hpp"
 
 namespace gar::owner {
@@ -25,9 +27,12 @@ namespace gar::owner {
 struct async_wait;
 
 struct mailbox {
+  static constexpr uint32_t no_slot = UINT32_MAX;
+
   // The wait.
   bool registered = false;
-  uint64_t cookie = 0;
+  uint64_t cookie = 0;  // of a wait by socket
+  uint32_t slot = no_slot;
   uint32_t stream_id = 0;
   uint64_t target = 0;
 
@@ -40,7 +45,21 @@ struct mailbox {
   // Who runs it: a thread that sleeps on `signal`, or steps.
   uint32_t signal = 0;
   async_wait* stepped = nullptr;
+  bool asleep = false;  // in the ring's list
+  mailbox* before = nullptr;
+  mailbox* after = nullptr;
 
+  // Carries the news to the wait's machine. `confirmed`: the owner knows that the target is done;
+  // gard's word for that is not taken.
+  void tell(owner_wait& into, bool confirmed) {
+    if (heard != instant{}) into.heard(heard);
+    if (completion) {
+      completion->confirmed = confirmed ? 1 : 0;
+      into.completed(*std::exchange(completion, {}));
+    }
+    if (refusal) into.refused(*std::exchange(refusal, {}));
+    if (lost) into.lost();
+  }
   uint32_t signal_now() const {
     return std::atomic_ref<uint32_t>(const_cast<uint32_t&>(signal)).load(std::memory_order_acquire);
   }

@@ -98,6 +98,8 @@ class owner_wait {
 
   const result_of_wait& ending() const { return ending_; }
   reason leaving() const { return leaving_; }
+  // Is there news to come of gard?
+  bool at_gard() const { return now_ == state::at_gard; }
   // Is the word known to have come before the work was done?
   bool early() const { return ending_.early_words > 0; }
 

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 
 #include "lib/linux/memory_file.hpp"
 #include "proto/pages.hpp"
@@ -57,6 +58,11 @@ class doorbell {
 
   // request_flags_max bytes; see proto/pages.hpp.
   uint8_t* request_flags() const { return page().request_flags; }
+  // A client has something in its ring. Before it rings the bell.
+  void ask(uint32_t request_flag) const {
+    std::atomic_ref<uint8_t>(page().request_flags[request_flag])
+        .store(1, std::memory_order_release);
+  }
 
   // false: somebody punched a hole under the page; devices that pinned it before ring into memory
   // that nobody sees, while the file's new page serves whoever maps and pins it from then on.

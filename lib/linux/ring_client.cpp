@@ -53,12 +53,8 @@ result<void> check_pipe(int fd) {
 }  // namespace
 
 result<ring_client> ring_client::receive(unique_fd memory, unique_fd pipe, uint32_t entries) {
-  const bool power_of_two = entries != 0 && (entries & (entries - 1)) == 0;
-  if (!power_of_two || entries < proto::ring_entries_min || entries > proto::ring_entries_max) {
-    return malformed(std::to_string(entries) + " entries");
-  }
-  const size_t page = system_page_bytes();
-  const size_t bytes = (proto::ring_bytes(entries) + page - 1) / page * page;
+  if (!proto::valid_ring_entries(entries)) return malformed(std::to_string(entries) + " entries");
+  const size_t bytes = proto::ring_bytes(entries);
   result<void> checked = check_memory_file(memory.get(), bytes, sealing::fixed_size, "the ring");
   if (checked) checked = check_pipe(pipe.get());
   if (!checked) return checked.error();
@@ -152,10 +148,6 @@ void ring_client::want(uint32_t bits) const {
   std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
-bool ring_client::wants_pipe() const {
-  return load(header().wants, std::memory_order_acquire) & proto::wants_pipe;
-}
-
 void ring_client::sleep(uint32_t seen, instant until) const {
   futex_wait(header().signal, seen, until);
 }
@@ -183,9 +175,12 @@ bool ring_client::put_outcome(const proto::outcome_entry& entry) {
   auto* table = reinterpret_cast<proto::ring_outcome*>(base() + proto::ring_outcomes_offset);
   proto::ring_outcome said{};
   said.entry = entry;
-  copy_out(table[outcome_tail_ % proto::ring_outcomes], said);
-  store(header().outcome_tail, ++outcome_tail_, std::memory_order_release);
+  copy_out(table[outcome_tail_++ % proto::ring_outcomes], said);
   return true;
+}
+
+void ring_client::show_outcomes() const {
+  store(header().outcome_tail, outcome_tail_, std::memory_order_release);
 }
 
 }  // namespace gar

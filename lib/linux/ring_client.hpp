@@ -48,8 +48,6 @@ class ring_client {
   // ---- Sleeping. Read the signal; say what is wanted; look for an end; sleep.
   uint32_t signal() const;
   void want(uint32_t bits) const;
-  // It is still wanted: nothing was put into the pipe since.
-  bool wants_pipe() const;
   void sleep(uint32_t seen, instant until) const;
   // Ends the sleep of this process's threads.
   void end_sleep() const;
@@ -57,8 +55,9 @@ class ring_client {
   void drain_pipe() const;
 
   // ---- Outcomes.
-  // false: there is no room now.
+  // false: there is no room now. gard sees those that were put when they are shown.
   bool put_outcome(const proto::outcome_entry& entry);
+  void show_outcomes() const;
   // Those that gard has not taken.
   size_t outcomes() const;
 

@@ -78,16 +78,14 @@ class state_page_view {
  public:
   static result<state_page_view> receive(unique_fd fd, size_t bytes);
 
-  // After the request is stored.
-  bool requester_sees_sleep() const {
+  // After the request is stored: the reactor's state.
+  uint32_t requester_sees() const {
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    return state() == proto::reactor_asleep;
+    return state();
   }
+  bool requester_sees_sleep() const { return requester_sees() == proto::reactor_asleep; }
   // The same, where no futex wake reaches it: a `kick` message does.
-  bool requester_must_kick() const {
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-    return state() == proto::reactor_asleep_message;
-  }
+  bool requester_must_kick() const { return requester_sees() == proto::reactor_asleep_message; }
   // Wakes a sleeping reactor. Yields a few times if it is between its announcement and its sleep.
   void wake_reactor() const;
   uint64_t generation() const { return proto::load_word(page().generation); }

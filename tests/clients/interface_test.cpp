@@ -77,6 +77,32 @@ TEST(interface, a_bad_time_in_the_environment_is_refused_naming_its_variable) {
   }
 }
 
+TEST(interface, takes_how_long_to_look_from_the_options_or_the_environment) {
+  gar_client* client = nullptr;
+  gar_client_options o = in_process();
+  o.look_us = 5;
+  EXPECT_EQ(gar_connect(&o, &client), GAR_E_INVALID_ARGUMENT);  // without its flag
+  o.flags |= GAR_CLIENT_LOOK;
+  o.look_us = 1'000'001;
+  EXPECT_EQ(gar_connect(&o, &client), GAR_E_INVALID_ARGUMENT);
+  EXPECT_NE(last_text().find("look_us"), std::string::npos);
+  o.look_us = 0;
+  ASSERT_EQ(gar_connect(&o, &client), 0) << last_text();
+  gar_close(client);
+  o = in_process();
+  for (const char* bad : {"x", "-1", "1.5", "20us", "1000001"}) {
+    setenv("GAR_LOOK_US", bad, 1);
+    EXPECT_EQ(gar_connect(&o, &client), GAR_E_INVALID_ARGUMENT) << bad;
+    EXPECT_NE(last_text().find("GAR_LOOK_US"), std::string::npos);
+  }
+  for (const char* good : {"0", "20", "1000000", ""}) {
+    setenv("GAR_LOOK_US", good, 1);
+    EXPECT_EQ(gar_connect(&o, &client), 0) << good;
+    gar_close(client);
+  }
+  unsetenv("GAR_LOOK_US");
+}
+
 TEST(interface, needing_a_daemon_fails_where_there_is_none_naming_the_paths) {
   setenv("GARD_SOCKET", "/nonexistent/gard.sock", 1);
   gar_client_options o{};

@@ -23,8 +23,7 @@ namespace gar::test {
 class ring_end {
  public:
   explicit ring_end(uint32_t entries) : entries_(entries) {
-    const size_t page = system_page_bytes();
-    const size_t bytes = (proto::ring_bytes(entries) + page - 1) / page * page;
+    const size_t bytes = proto::ring_bytes(entries);
     memory_ = *make_memory_file("test-ring", bytes);
     GAR_ASSERT(seal(memory_.get(), sealing::fixed_size));
     map_ = *mapping::of(memory_.get(), bytes, map_access::read_write);

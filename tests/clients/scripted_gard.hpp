@@ -16,6 +16,7 @@
 #include <functional>
 #include <list>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -27,6 +28,7 @@
 #include "lib/linux/lines_page.hpp"
 #include "lib/linux/state_page.hpp"
 #include "lib/linux/unix_socket.hpp"
+#include "tests/clients/ring_end.hpp"
 
 namespace gar::test {
 
@@ -41,6 +43,8 @@ struct gard_script {
   uint64_t base_ahead = 0;                 // of every open's answer
   std::vector<std::byte> welcome_instead;  // sent in place of the welcome
   std::chrono::milliseconds deaf{0};       // reads nothing so long after its welcome
+  uint32_t ring_entries = 0;               // 0: gives no ring
+  bool takes_outcomes = true;              // out of the ring
   // Called for every wait before anything else; true: it is dealt with.
   std::function<bool(const proto::wait&)> on_wait;
 };
@@ -69,6 +73,15 @@ class scripted_gard {
     for (connection& c : connections_) (void)send_message(c.socket.get(), bytes, fds);
   }
   void complete(uint64_t cookie, errc code = {}, uint8_t confirmed = 0) {
+    if (cookie & in_ring) {
+      proto::ring_completion end{};
+      end.kind = 3;
+      end.parks = 4;
+      end.code = static_cast<uint16_t>(code);
+      end.confirmed = confirmed;
+      with_ring([&](ring_end& ring) { ring.complete(static_cast<uint32_t>(cookie), end); });
+      return;
+    }
     proto::completion_entry e{};
     e.cookie = cookie;
     e.kind = 3;
@@ -76,6 +89,16 @@ class scripted_gard {
     e.code = static_cast<uint16_t>(code);
     e.confirmed = confirmed;
     send(proto::completions{{e}});
+  }
+  void refuse_wait(uint64_t cookie, errc code) {
+    if (cookie & in_ring) return complete(cookie, code);
+    send(proto::refusal{cookie, static_cast<uint16_t>(code),
+                        static_cast<uint16_t>(proto::message_type::wait), false, "as scripted"});
+  }
+  // Whatever a test wants to do to the last client's ring.
+  void with_ring(const std::function<void(ring_end&)>& f) {
+    std::lock_guard lock(mutex_);
+    if (!connections_.empty() && connections_.back().ring) f(*connections_.back().ring);
   }
   void set_completes(bool on) {
     std::lock_guard lock(mutex_);
@@ -126,7 +149,9 @@ class scripted_gard {
     lines_page page;
     uint32_t streams = 0;
     std::map<uint64_t, proto::wait> pending;
+    std::unique_ptr<ring_end> ring;
   };
+  static constexpr uint64_t in_ring = uint64_t{1} << 63;
 
   void serve() {
     while (!stop_) {
@@ -140,6 +165,7 @@ class scripted_gard {
       std::unique_lock lock(mutex_);
       for (auto c = connections_.begin(); c != connections_.end();) {
         if (read_all(*c, lock)) {
+          if (c->ring) read_ring(*c, lock);
           watch(*c);
           ++c;
         } else {
@@ -153,7 +179,7 @@ class scripted_gard {
     auto accepted = accept_from(listener_.get());
     if (!accepted || !*accepted) return;
     std::lock_guard lock(mutex_);
-    connections_.push_back({std::move(**accepted), *lines_page::make(), 0, {}});
+    connections_.push_back({std::move(**accepted), *lines_page::make(), 0, {}, nullptr});
   }
 
   bool read_all(connection& c, std::unique_lock<std::mutex>& lock) {
@@ -194,6 +220,39 @@ class scripted_gard {
     c.pending.emplace(w.cookie, w);
   }
 
+  void read_ring(connection& c, std::unique_lock<std::mutex>& lock) {
+    while (const auto r = c.ring->take()) {
+      const uint64_t cookie = in_ring | r->slot;
+      if (r->op == proto::submit_cancel) {
+        log_.push_back(proto::cancel{cookie});
+        cancel(c, {cookie});
+      } else if (r->op == proto::submit_point) {
+        log_.push_back(proto::point{r->asked.point, r->name});
+        c.ring->complete(r->slot, {});
+      } else {
+        const proto::wait w = wait_of(cookie, r->asked);
+        log_.push_back(w);
+        wait(c, w, lock);
+      }
+    }
+    if (!script_.takes_outcomes) return;
+    const auto outcomes = c.ring->take_outcomes();
+    if (!outcomes.empty()) log_.push_back(proto::outcomes{outcomes});
+  }
+  static proto::wait wait_of(uint64_t cookie, const proto::ring_request& asked) {
+    proto::wait w;
+    w.cookie = cookie;
+    w.target = asked.target;
+    w.age_ns = asked.age_ns;
+    w.timeout_ns = asked.timeout_ns;
+    w.plan_generation = asked.plan_generation;
+    w.stream = asked.stream;
+    w.stream_generation = asked.stream_generation;
+    w.point_number = asked.point;
+    w.rows = asked.rows;
+    return w;
+  }
+
   void welcome(connection& c) {
     if (!script_.answers_hello) return;
     if (!script_.welcome_instead.empty()) {
@@ -211,7 +270,13 @@ class scripted_gard {
     w.plan_generation = script_.generation;
     w.word_wait = "software";
     w.executor = "naive";
-    const std::array<int, 3> fds{c.page.fd(), bell_.fd(), state_.fd()};
+    std::vector<int> fds{c.page.fd(), bell_.fd(), state_.fd()};
+    if (script_.ring_entries > 0) {
+      c.ring = std::make_unique<ring_end>(script_.ring_entries);
+      w.features = proto::feature_ring;
+      w.ring_entries = script_.ring_entries;
+      fds.insert(fds.end(), {c.ring->memory(), c.ring->pipe()});
+    }
     (void)send_message(c.socket.get(), proto::encode(w), fds);
     reply(c, proto::plan_scope{script_.generation, proto::scope_default, 0, 1, "", script_.plan});
     std::this_thread::sleep_for(script_.deaf);
@@ -228,13 +293,23 @@ class scripted_gard {
 
   void cancel(connection& c, const proto::cancel& x) {
     if (c.pending.erase(x.cookie) == 0) return;
+    end(c, x.cookie, errc::Cancelled);
+  }
+  void end(connection& c, uint64_t cookie, errc code) {
+    if (cookie & in_ring) {
+      proto::ring_completion e{};
+      e.code = static_cast<uint16_t>(code);
+      c.ring->complete(static_cast<uint32_t>(cookie), e);
+      return;
+    }
     proto::completion_entry e{};
-    e.cookie = x.cookie;
-    e.code = static_cast<uint16_t>(errc::Cancelled);
+    e.cookie = cookie;
+    e.code = static_cast<uint16_t>(code);
     reply(c, proto::completions{{e}});
   }
 
   void refuse(connection& c, uint64_t cookie, errc code, proto::message_type of) {
+    if (cookie & in_ring) return end(c, cookie, code);
     reply(c, proto::refusal{cookie, static_cast<uint16_t>(code), static_cast<uint16_t>(of), false,
                             "as scripted"});
   }
@@ -245,6 +320,14 @@ class scripted_gard {
     for (auto w = c.pending.begin(); w != c.pending.end();) {
       if (!reached(proto::load_word(c.page.word(w->second.stream - 1)), w->second.target)) {
         ++w;
+        continue;
+      }
+      if (w->first & in_ring) {
+        proto::ring_completion end{};
+        end.kind = 3;
+        end.parks = 9;
+        c.ring->complete(static_cast<uint32_t>(w->first), end);
+        w = c.pending.erase(w);
         continue;
       }
       proto::completion_entry e{};

@@ -1,0 +1,279 @@
+// The library with a ring between it and gard: who reads it, what is in it, and a gard that lies
+// there.
+#include <poll.h>
+
+#include <atomic>
+#include <filesystem>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "tests/clients/scripted_gard.hpp"
+#include "tests/clients/sim_fixture.hpp"
+
+namespace gar::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Its owner's backstop is far away: a wait that ends soon was told of its end.
+constexpr const char* patient = "flag:park_us=1000,backstop_us=1000000";
+
+class with_ring : public sim_fixture {
+ protected:
+  void SetUp() override {
+    sim_fixture::SetUp();
+    std::string pattern = std::filesystem::temp_directory_path() / "garclient-XXXXXX";
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    directory_ = pattern;
+  }
+  void TearDown() override {
+    sim_fixture::TearDown();
+    gard_.reset();
+    std::filesystem::remove_all(directory_);
+  }
+  void start_and_open(gard_script script = {}, uint32_t look_us = 20) {
+    const std::string path = directory_ + "/gard.sock";
+    if (script.ring_entries == 0) script.ring_entries = 64;
+    gard_ = std::make_unique<scripted_gard>(path, std::move(script));
+    gar_client_options o{};
+    o.struct_bytes = sizeof(o);
+    o.socket_path = path.c_str();
+    o.flags = GAR_CLIENT_NEED_DAEMON | GAR_CLIENT_LOOK;
+    o.look_us = look_us;
+    ASSERT_EQ(gar_connect(&o, &client_), 0) << last_text();
+    open();
+  }
+  void close() {
+    EXPECT_EQ(gar_stream_close(stream_), 0);
+    EXPECT_EQ(gar_close(client_), 0);
+    stream_ = nullptr;
+    client_ = nullptr;
+    gard_.reset();
+  }
+  gar_report wait(uint64_t sequence, int expected = 0) {
+    gar_report r{};
+    EXPECT_EQ(gar_wait(stream_, sequence, nullptr, &r), expected) << last_text();
+    return r;
+  }
+  size_t take_all(size_t count) {
+    size_t ended = 0;
+    for (int i = 0; i < 1000 && ended < count; ++i) {
+      pollfd p{gar_client_fd(client_), POLLIN, 0};
+      EXPECT_EQ(poll(&p, 1, 10'000), 1);
+      gar_completion c[16];
+      size_t taken = 0;
+      EXPECT_EQ(gar_take(client_, c, 16, &taken), 0);
+      for (size_t k = 0; k < taken; ++k) EXPECT_EQ(c[k].error, 0);
+      ended += taken;
+    }
+    return ended;
+  }
+
+  std::string directory_;
+  std::unique_ptr<scripted_gard> gard_;
+};
+
+// The first to block reads for all; when its own wait is over another must.
+TEST_F(with_ring, whoever_leaves_hands_the_reading_on) {
+  for (const uint32_t look_us : {0u, 20u, 5000u}) {
+    gard_script s;
+    s.plan = patient;
+    start_and_open(s, look_us);
+    constexpr int threads_count = 12;
+    std::vector<std::thread> threads;
+    for (int i = 0; i < threads_count; ++i) {
+      // All wait by the time that the first may end.
+      const uint64_t sequence = submit_and_record(i == 0 ? 200 * ms : 2 * ms);
+      threads.emplace_back([this, sequence] { EXPECT_EQ(wait(sequence).delegated, 1); });
+    }
+    for (std::thread& t : threads) t.join();
+    EXPECT_EQ(counters().delegated, uint64_t{threads_count});
+    EXPECT_EQ(counters().owner_backstops, 0u);
+    close();
+  }
+}
+
+TEST_F(with_ring, threads_and_asynchronous_waits_share_it) {
+  gard_script s;
+  s.plan = patient;
+  start_and_open(s);
+  constexpr int rounds = 40;
+  std::atomic<bool> over{false};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      while (!over) {
+        uint64_t sequence = 0;
+        if (gar_sim_submit(queue_, 100 * us, nullptr, 0) != 0) break;
+        if (gar_record(stream_, &sequence) != 0) continue;  // as many as a stream keeps
+        EXPECT_EQ(gar_wait(stream_, sequence, nullptr, nullptr), 0) << last_text();
+      }
+    });
+  }
+  for (int i = 0; i < rounds; ++i) {
+    const uint64_t sequence = submit_and_record(200 * us);
+    ASSERT_EQ(gar_wait_async(stream_, sequence, nullptr, nullptr, nullptr), 0);
+    EXPECT_EQ(take_all(1), 1u);
+  }
+  over = true;
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(counters().owner_backstops, 0u);
+}
+
+TEST_F(with_ring, an_asynchronous_wait_ends_without_the_service_thread) {
+  gard_script s;
+  s.plan = patient;
+  start_and_open(s);
+  ASSERT_EQ(gar_wait_async(stream_, submit_and_record(2 * ms), nullptr, nullptr, nullptr), 0);
+  EXPECT_EQ(take_all(1), 1u);
+  std::this_thread::sleep_for(200ms);  // it has learned of the backstop, and its outcomes are sent
+  const auto began = std::chrono::steady_clock::now();
+  const uint64_t before = counters().service_cpu_ns;
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_EQ(gar_wait_async(stream_, submit_and_record(2 * ms), nullptr, nullptr, nullptr), 0);
+    EXPECT_EQ(take_all(1), 1u);
+  }
+  const uint64_t after = counters().service_cpu_ns;
+  if (std::chrono::steady_clock::now() - began > 1s) GTEST_SKIP() << "too slow to tell";
+  EXPECT_EQ(after, before);
+  EXPECT_EQ(counters().delegated, 21u);
+}
+
+TEST_F(with_ring, waits_that_find_no_slot_run_here_and_are_counted) {
+  gard_script s;
+  s.plan = patient;
+  start_and_open(s);
+  const uint64_t sequence = submit_and_record(30 * ms);
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_EQ(gar_wait_async(stream_, sequence, nullptr, nullptr, nullptr), 0);
+  }
+  EXPECT_EQ(take_all(100), 100u);
+  EXPECT_EQ(truth(), 1u);
+  EXPECT_EQ(counters().delegated, 64u);
+  EXPECT_EQ(counters().limit_refused, 36u);
+}
+
+// gard still has it: what it says of the slot later is not about another wait.
+TEST_F(with_ring, a_slot_is_used_again_only_when_gard_has_ended_its_wait) {
+  std::vector<uint64_t> cookies;
+  gard_script s;
+  s.plan = patient;
+  s.on_wait = [&](const proto::wait& w) {
+    cookies.push_back(w.cookie);
+    return cookies.size() == 1;
+  };
+  start_and_open(s);
+  gar_wait_options o = wait_options();
+  o.timeout_ns = 5 * ms;
+  EXPECT_EQ(gar_wait(stream_, submit_and_record(50 * ms), &o, nullptr), GAR_E_TIMED_OUT);
+  EXPECT_EQ(gard_->await<proto::cancel>(1).size(), 1u);
+  wait(submit_and_record(5 * ms));
+  gard_->complete(gard_->received<proto::wait>()[0].cookie, errc::Cancelled);
+  wait(submit_and_record(5 * ms));
+  EXPECT_EQ(truth(), 3u);
+  const auto waits = gard_->received<proto::wait>();
+  ASSERT_EQ(waits.size(), 3u);
+  EXPECT_NE(waits[0].cookie, waits[1].cookie);
+  EXPECT_EQ(counters().delegated, 2u);
+  EXPECT_EQ(gar_mode(client_), GAR_MODE_DAEMON);
+}
+
+TEST_F(with_ring, the_descriptor_stays_the_same_at_the_next_gard) {
+  gard_script s;
+  s.plan = patient;
+  start_and_open(s);
+  const int fd = gar_client_fd(client_);
+  ASSERT_EQ(gar_wait_async(stream_, submit_and_record(2 * ms), nullptr, nullptr, nullptr), 0);
+  EXPECT_EQ(take_all(1), 1u);
+  gard_->die();
+  while (gar_mode(client_) == GAR_MODE_DAEMON) std::this_thread::sleep_for(1ms);
+  s.ring_entries = 64;
+  gard_ = std::make_unique<scripted_gard>(directory_ + "/gard.sock", s);
+  for (int i = 0; i < 3000 && gar_mode(client_) != GAR_MODE_DAEMON; ++i) {
+    wait(submit_and_record(100 * us));
+    std::this_thread::sleep_for(1ms);
+  }
+  gar_report r{};
+  for (int i = 0; i < 300 && !r.delegated; ++i) r = wait(submit_and_record(5 * ms));
+  EXPECT_EQ(r.delegated, 1);
+  const uint64_t before = counters().delegated;
+  ASSERT_EQ(gar_wait_async(stream_, submit_and_record(5 * ms), nullptr, nullptr, nullptr), 0);
+  EXPECT_EQ(gar_client_fd(client_), fd);
+  EXPECT_EQ(take_all(1), 1u);
+  EXPECT_EQ(counters().delegated, before + 1);
+}
+
+// None of it is a success before the device says so, and none of it hangs.
+TEST_F(with_ring, a_gard_that_lies_there_is_a_gard_that_is_gone) {
+  const std::function<void(ring_end&)> lies[] = {
+      [](ring_end& r) { r.publish(65); },      [](ring_end& r) { r.publish(UINT64_MAX); },
+      [](ring_end& r) { r.complete(64, {}); }, [](ring_end& r) { r.complete(UINT32_MAX, {}); },
+      [](ring_end& r) { r.complete(40, {}); },  // nothing is in flight there
+  };
+  for (const auto& lie : lies) {
+    gard_script s;
+    s.plan = patient;
+    s.completes = false;
+    start_and_open(s);
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 3; ++i) {
+      const uint64_t sequence = submit_and_record(15 * ms);
+      threads.emplace_back([this, sequence] { EXPECT_EQ(wait(sequence).in_process, 1); });
+    }
+    const uint64_t last = submit_and_record(5 * ms);
+    ASSERT_EQ(gar_wait_async(stream_, last, nullptr, nullptr, nullptr), 0);
+    gard_->await<proto::wait>(4);
+    gard_->with_ring(lie);
+    for (std::thread& t : threads) t.join();
+    EXPECT_EQ(take_all(1), 1u);
+    EXPECT_EQ(truth(), work_);
+    EXPECT_EQ(counters().in_process, 4u);
+    EXPECT_EQ(gar_mode(client_), GAR_MODE_IN_PROCESS);
+    close();
+  }
+}
+
+TEST_F(with_ring, codes_and_other_slots_are_claims_for_the_device_to_confirm) {
+  gard_script s;
+  s.completes = false;
+  start_and_open(s);
+  const uint64_t sequence = submit_and_record(30 * ms);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([this, sequence] {
+      EXPECT_EQ(gar_wait(stream_, sequence, nullptr, nullptr), 0) << last_text();
+      EXPECT_EQ(truth(), work_);
+    });
+  }
+  const auto waits = gard_->await<proto::wait>(4);
+  const uint16_t codes[] = {0, UINT16_MAX, static_cast<uint16_t>(errc::Backend), 0x7777};
+  for (size_t i = 0; i < 4; ++i) {
+    gard_->with_ring([&](ring_end& r) {
+      proto::ring_completion end;
+      std::memset(&end, 0xff, sizeof(end));
+      end.code = codes[i];
+      r.complete(static_cast<uint32_t>(waits[i].cookie), end);
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(gar_mode(client_), GAR_MODE_DAEMON);
+}
+
+TEST_F(with_ring, outcomes_that_it_has_no_room_for_go_by_socket) {
+  gard_script s;
+  s.takes_outcomes = false;
+  start_and_open(s);
+  gar_wait_options o = wait_options();
+  o.flags = GAR_WAIT_INLINE;
+  const uint64_t sequence = submit_and_record(100 * us);
+  for (int i = 0; i < 100; ++i) ASSERT_EQ(gar_wait(stream_, sequence, &o, nullptr), 0);
+  gard_->await<proto::outcomes>(1);
+  std::this_thread::sleep_for(150ms);
+  size_t by_socket = 0;
+  for (const auto& m : gard_->received<proto::outcomes>()) by_socket += m.entries.size();
+  EXPECT_EQ(by_socket, 100 - proto::ring_outcomes);
+}
+
+}  // namespace
+}  // namespace gar::test
