@@ -6,6 +6,7 @@
 
 #include "lib/core/estimates.hpp"
 #include "lib/core/inline_host.hpp"
+#include "tests/core/ring_world.hpp"
 #include "tests/core/virtual_world.hpp"
 
 namespace {
@@ -132,6 +133,30 @@ TEST(allocation, spawning_and_running_tasks_allocates_nothing_once_warm) {
     ASSERT_TRUE(ex.run().has_value());
   }
   EXPECT_EQ(allocations, before);
+}
+
+// From the request in a client's ring to its end there, with the client's wake, and the node told.
+TEST(allocation, none_for_a_wait_by_ring_once_its_tables_have_grown) {
+  test::ring_world rings;
+  test::ring_world::client c = rings.connect();
+  const proto::opened s = *rings.world.open(c.base);
+  uint64_t target = 0;
+  const auto wait_for_all = [&] {
+    ++target;
+    for (uint16_t slot = 0; slot < 64; ++slot) rings.ask(c, slot, s, target);
+    EXPECT_TRUE(rings.take(c));
+    c.ring->header().wants = proto::wants_futex;
+    rings.world.store(c.base, s, target);
+    while (rings.ended(c).first >= 0) {
+    }
+  };
+  rings.world.wakes.reserve(100);
+  for (int warm = 0; warm < 3; ++warm) wait_for_all();
+  const uint64_t before = allocations;
+  for (int round = 0; round < 10; ++round) wait_for_all();
+  EXPECT_EQ(allocations, before);
+  EXPECT_EQ(rings.world.counts().completed, 13u * 64);
+  EXPECT_EQ(rings.world.wakes.size(), 13u);
 }
 
 }  // namespace
