@@ -11,6 +11,7 @@ from pathlib import Path
 from child import end
 
 NEEDED = ("gard", "garctl", "gar-demo", "device-check")
+FAKE_DRIVER = "tests/fake/libcuda.so.1"
 BUILD_BOUND_S = 1800
 
 
@@ -59,6 +60,7 @@ class Binaries:
     def __init__(self, root, build, fake):
         self.root = root
         self.build = Path(build).resolve()
+        self.fake = fake
         self.environment = self.make_environment(fake)
         why = self.why_not()
         if why:
@@ -81,9 +83,11 @@ class Binaries:
         return self.build / "bin" / name
 
     def why_not(self):
-        """Why the check's own program cannot run; that of others is said by their parts."""
+        """Why the check's own program or the fake driver is of no use; a part says it of others."""
         if not self.path("device-check").exists():
             return f"{self.path('device-check')} is not there"
+        if self.fake and not (self.build / FAKE_DRIVER).exists():
+            return f"{self.build / FAKE_DRIVER} is not there"
         status, said = output([self.path("device-check"), "build"], self.environment)
         return None if status == 0 else f"{self.path('device-check')} does not run: {said}"
 
@@ -94,6 +98,8 @@ class Binaries:
         print(f"{because}: building it", file=sys.stderr, flush=True)
         build = ["cmake", "-S", self.root, "--preset", "release", "-B", self.build]
         make = ["cmake", "--build", self.build, "--target", *NEEDED, "garclient"]
+        if self.fake:
+            make.append("fake_cuda")
         for command in (build, make):
             why = build_step(command, self.root)
             if why:
