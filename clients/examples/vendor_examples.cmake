@@ -49,6 +49,9 @@ if(NOT cuda_include)
   set(cuda_include ${PROJECT_SOURCE_DIR}/tests/fake)
 endif()
 gar_vendor_example(failing_kernel failing_kernel.cpp ${cuda_include} "" fake_cuda)
+if(TARGET failing_kernel_with_the_fake)
+  set_target_properties(failing_kernel_with_the_fake PROPERTIES CXX_STANDARD 17)
+endif()
 if(TEST example_failing_kernel_with_the_fake)
   # After a fault the library keeps what the device might still store into.
   set_property(TEST example_failing_kernel_with_the_fake APPEND PROPERTY ENVIRONMENT

@@ -1,4 +1,4 @@
-// gar.hpp - gar.h for C++20: handles that close themselves, failures that are thrown.
+// gar.hpp - gar.h for C++17 and later: handles that close themselves, failures that are thrown.
 //
 //   gar::client client;
 //   gar::stream stream = client.open_sim(queue);
@@ -53,8 +53,8 @@ class failure : public std::runtime_error {
 
 // What a wait may be told; what is left out is as in gar.h.
 struct wait_options {
-  std::string point;                    // the readback point
-  std::optional<uint32_t> rows;         // of this wait's batch
+  std::string point{};                  // the readback point
+  std::optional<uint32_t> rows{};       // of this wait's batch
   std::chrono::nanoseconds timeout{0};  // 0: none
   bool run_inline = false;              // on the calling thread, whatever the plan
 
@@ -147,9 +147,9 @@ class stream {
 };
 
 struct client_options {
-  std::string socket_path;  // empty: as in gar.h
-  std::string name;         // empty: the program's name
-  bool in_process = false;  // never connect
+  std::string socket_path{};  // empty: as in gar.h
+  std::string name{};         // empty: the program's name
+  bool in_process = false;    // never connect
   bool need_daemon = false;
 };
 
