@@ -219,9 +219,11 @@ def check_lines():
         found = file.read_text(encoding="utf-8").count(text) if file.is_file() else 0
         if found != 1:
             wrong.append(f"{name}: `{text}` of {steps} is there {found} times")
-    steps = set(re.findall(r"^inline (\w+)\(", (HERE / "steps.pml").read_text(encoding="utf-8"),
-                           re.M))
-    wrong += [f"steps.pml: {step} has no row in README.md" for step in sorted(steps - mapped)]
+    steps = set()
+    for model in ("steps.pml", "reader.pml"):
+        text = (HERE / model).read_text(encoding="utf-8")
+        steps.update(re.findall(r"^inline (\w+)\(", text, re.M))
+    wrong += [f"{step} has no row in README.md" for step in sorted(steps - mapped)]
     wrong += [f"README.md: there is no step {step}" for step in sorted(mapped - steps)]
     print("\n".join([*wrong, f"{len(rows)} rows, {len(wrong)} wrong"]))
     return 1 if wrong else 0
