@@ -31,20 +31,21 @@ result<state_page_view> state_page_view::receive(unique_fd fd, size_t bytes) {
   return state_page_view(std::move(*map));
 }
 
-void state_page_view::wake_reactor() const {
+bool state_page_view::wake_reactor() const {
   // The reactor needs less than a microsecond from its announcement to its sleep, or a time slice
   // where it was preempted in between. A state that lies for ever must not hold a client for ever.
   constexpr int yields_max = 100;
   constexpr int tries_max = 200;
   constexpr timespec between_tries{0, 100'000};
   for (int i = 0; i < tries_max && state() == proto::reactor_asleep; ++i) {
-    if (futex_wake(page().reactor_state) > 0) return;
+    if (futex_wake(page().reactor_state) > 0) return true;
     if (i < yields_max) {
       ::sched_yield();
     } else {
       ::clock_nanosleep(CLOCK_MONOTONIC, 0, &between_tries, nullptr);
     }
   }
+  return state() != proto::reactor_asleep;
 }
 
 }  // namespace gar

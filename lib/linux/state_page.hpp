@@ -87,7 +87,8 @@ class state_page_view {
   // The same, where no futex wake reaches it: a `kick` message does.
   bool requester_must_kick() const { return requester_sees() == proto::reactor_asleep_message; }
   // Wakes a sleeping reactor. Yields a few times if it is between its announcement and its sleep.
-  void wake_reactor() const;
+  // false: it stayed there, preempted, longer than this tries; it may sleep over the request.
+  bool wake_reactor() const;
   uint64_t generation() const { return proto::load_word(page().generation); }
 
  private:

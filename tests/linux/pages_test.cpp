@@ -177,11 +177,22 @@ TEST(state_page, a_client_wakes_the_sleeping_reactor) {
   owner->announce_sleep();
   std::thread requester([&] {
     ASSERT_TRUE(client->requester_sees_sleep());
-    client->wake_reactor();
+    EXPECT_TRUE(client->wake_reactor());
   });
   owner->sleep(instant::never());
   owner->announce_awake();
   requester.join();
+}
+
+TEST(state_page, a_client_is_told_when_nobody_came_to_be_woken) {
+  result<state_page_owner> owner = state_page_owner::make();
+  ASSERT_TRUE(owner);
+  result<state_page_view> client = state_page_view::receive(copy_of(owner->fd()), owner->bytes());
+  ASSERT_TRUE(client);
+  owner->announce_sleep();
+  EXPECT_FALSE(client->wake_reactor());
+  owner->announce_awake();
+  EXPECT_TRUE(client->wake_reactor());
 }
 
 }  // namespace

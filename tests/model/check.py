@@ -67,6 +67,7 @@ ROWS = [
     ("sleep", "FLAG_CLEARED_LATE", LOST, "reactor reads the tail, then clears the flag"),
     ("sleep", "FLAG_CLEARED_PLAINLY", LOST, "reactor clears the flag by a plain store"),
     ("sleep", "WAKE_ONCE", LOST, "client wakes once and leaves"),
+    ("sleep", "WAKE_ONCE KICKS ROUNDS=1", HOLDS, "but not where it sends a message then"),
     ("sleep", "NO_CLIENT_WAKE", LOST, "client does not wake"),
     ("sleep", "STRANGER ROUNDS=1", LOST, "another process sleeps on the state's word"),
     ("sleep", "STRANGER WAKES_TILL_AWAKE ROUNDS=1", HOLDS, "client wakes until the state changed"),

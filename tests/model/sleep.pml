@@ -25,6 +25,13 @@ proctype io() {
   :: else -> break
   od;
   FENCED(IO) && !memory[WAITING]
+#ifdef KICKS
+  ;
+end_kicks:
+  do
+  :: take_kick()
+  od
+#endif
 }
 
 #ifdef STRANGER

@@ -104,10 +104,18 @@ inline client_submit(c, n) {
 }
 
 /* A client cannot write the state, so it wakes until somebody was woken or the state changed. The
- * tries between those two are of no effect, and left out. */
+ * tries between those two are of no effect, and left out. In truth they are bounded: after the last
+ * it sends a message, with which gard's own waker wakes. */
+byte kicks;
 inline client_wakes_reactor(c) {
 #ifdef WAKE_ONCE
-  d_step { FENCED(CLIENT(c)) -> futex_wake(STATE) }
+  d_step {
+    FENCED(CLIENT(c)) ->
+    if
+    :: SOMEBODY_SLEEPS_ON(STATE) -> futex_wake(STATE)
+    :: else -> kicks++
+    fi
+  }
 #else
 #ifdef NO_CLIENT_WAKE
   skip
@@ -134,6 +142,16 @@ inline gard_submit(n) {
     buffer(IO, WAITING, 1);
     buffer(IO, BELL, GARD_BELL(n))
   }
+  wake_from_gard()
+}
+
+/* A message that asks for a wake, and no more. */
+inline take_kick() {
+  d_step { kicks > 0 -> kicks--; buffer(IO, BELL, GARD_BELL(30)) }
+  wake_from_gard()
+}
+
+inline wake_from_gard() {
   if
   :: WAKER_FENCED && LOAD(IO, STATE) == ASLEEP -> waker_wakes_reactor()
   :: WAKER_FENCED && LOAD(IO, STATE) != ASLEEP
