@@ -32,7 +32,7 @@ inline constexpr std::string_view config_file_default = "/etc/gard/gard.toml";
 inline constexpr size_t config_bytes_max = 1 << 20;
 inline constexpr size_t configured_plans_max = 1024;
 
-// Only a new start takes these two.
+// Only a new start takes these three.
 struct daemon_config {
   std::optional<std::string> socket;
   std::optional<std::string> control;
@@ -44,14 +44,19 @@ struct executor_config {
   bool software_word_wait = true;
   duration software_spin = from_us(300);
   duration software_sleep = from_us(20);
+  bool operator==(const executor_config&) const = default;
+};
+struct latency_config {
+  bool cpu_dma_latency = false;           // keep the CPUs out of deep sleep while waits are due
   std::optional<uint32_t> cpu;            // the executor's thread stays on this one
   std::optional<uint32_t> fifo_priority;  // not set: the ordinary scheduler
-  bool operator==(const executor_config&) const = default;
+  bool operator==(const latency_config&) const = default;
 };
 
 struct config {
   daemon_config daemon;
   executor_config executor;
+  latency_config latency;
   bands default_plan = *bands::parse(plan_as_shipped);
   std::vector<configured_plan> plans;  // of the narrower scopes
   node_limits limits;

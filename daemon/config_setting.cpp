@@ -47,14 +47,15 @@ config_setting named(std::string_view section, std::string_view name, Place plac
           [=](const config& c) { return toml_quoted(name_of(place(c))); }};
 }
 
-config_setting yes_or_no(std::string_view name, bool executor_config::*into) {
-  return {"executor", name, "true or false",
+template <class Place>
+config_setting yes_or_no(std::string_view section, std::string_view name, Place place) {
+  return {section, name, "true or false",
           [=](const config_value& value, config& c) {
             const auto* flag = std::get_if<bool>(&value);
-            if (flag) c.executor.*into = *flag;
+            if (flag) place(c) = *flag;
             return flag != nullptr;
           },
-          [=](const config& c) { return std::string(c.executor.*into ? "true" : "false"); }};
+          [=](const config& c) { return std::string(place(c) ? "true" : "false"); }};
 }
 
 // From nothing to `most`.
@@ -74,15 +75,15 @@ config_setting time_span(std::string_view name, duration executor_config::*into,
 }
 
 config_setting cpu() {
-  return {"executor", "cpu", fmt::format("the number of a CPU, from 0 to {}", cpu_max),
+  return {"latency", "cpu", fmt::format("the number of a CPU, from 0 to {}", cpu_max),
           [](const config_value& value, config& c) {
             const auto* number = std::get_if<int64_t>(&value);
             if (!number || *number < 0 || *number > cpu_max) return false;
-            c.executor.cpu = static_cast<uint32_t>(*number);
+            c.latency.cpu = static_cast<uint32_t>(*number);
             return true;
           },
           [](const config& c) {
-            return c.executor.cpu ? std::to_string(*c.executor.cpu) : std::string();
+            return c.latency.cpu ? std::to_string(*c.latency.cpu) : std::string();
           }};
 }
 
@@ -97,19 +98,19 @@ std::optional<uint32_t> parse_fifo_priority(std::string_view text) {
 }
 
 config_setting scheduling() {
-  return {"executor", "scheduling",
+  return {"latency", "scheduling",
           fmt::format("\"other\", or \"fifo:N\" with N from 1 to {}", fifo_priority_max),
           [](const config_value& value, config& c) {
             const auto* text = std::get_if<std::string>(&value);
             if (!text) return false;
             const std::optional<uint32_t> priority = parse_fifo_priority(*text);
             if (!priority && *text != "other") return false;
-            c.executor.fifo_priority = priority;
+            c.latency.fifo_priority = priority;
             return true;
           },
           [](const config& c) {
-            if (!c.executor.fifo_priority) return std::string("\"other\"");
-            return fmt::format("\"{}{}\"", fifo_prefix, *c.executor.fifo_priority);
+            if (!c.latency.fifo_priority) return std::string("\"other\"");
+            return fmt::format("\"{}{}\"", fifo_prefix, *c.latency.fifo_priority);
           }};
 }
 
@@ -167,9 +168,13 @@ const std::vector<config_setting>& config_settings() {
       named(
           "executor", "strictness", [](auto& c) -> auto& { return c.executor.strictness; },
           "fallback, strict", parse_strictness),
-      yes_or_no("software_word_wait", &executor_config::software_word_wait),
+      yes_or_no(
+          "executor", "software_word_wait",
+          [](auto& c) -> auto& { return c.executor.software_word_wait; }),
       time_span("software_spin", &executor_config::software_spin, software_step_max),
       time_span("software_sleep", &executor_config::software_sleep, software_step_max),
+      yes_or_no(
+          "latency", "cpu_dma_latency", [](auto& c) -> auto& { return c.latency.cpu_dma_latency; }),
       cpu(),
       scheduling(),
       limit("clients", &node_limits::clients),

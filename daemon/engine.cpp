@@ -6,8 +6,10 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <csignal>
+#include <mutex>
 
 #include "daemon/client_sockets.hpp"
+#include "daemon/latency_keeper.hpp"
 #include "daemon/log.hpp"
 #include "lib/linux/probe.hpp"
 #include "lib/linux/process_usage.hpp"
@@ -23,14 +25,23 @@ namespace {
 // What a stop may take for clients that have not read their last messages.
 constexpr duration last_messages_max = from_ms(300);
 
-void set_up_executor_thread(const engine_options& how) {
+// Of the calling thread; says what it really got.
+executor_thread_snapshot set_up_executor_thread(const engine_options& how) {
   name_thread("gard-waits");
-  (void)set_timer_slack_ns(timer_slack_ns_least);
-  const auto warn = [](const result<void>& done) {
-    if (!done) log(log_level::warning, "the executor's thread: " + done.error().headline());
+  executor_thread_snapshot got;
+  const auto granted = [&got](const result<void>& done) {
+    if (done) return true;
+    log(log_level::warning, "the executor's thread: " + done.error().headline());
+    got.warnings.push_back(done.error());
+    return false;
   };
-  if (how.cpu) warn(pin_thread(*how.cpu));
-  if (how.scheduling == scheduling::fifo) warn(schedule_fifo(how.priority));
+  granted(set_timer_slack_ns(timer_slack_ns_least));
+  if (how.cpu && granted(pin_thread(*how.cpu))) got.cpu = *how.cpu;
+  if (how.scheduling == scheduling::fifo && granted(schedule_fifo(how.priority))) {
+    got.scheduling = fmt::format("fifo:{}", how.priority);
+  }
+  if (const result<uint64_t> slack_ns = timer_slack_ns()) got.timer_slack_ns = *slack_ns;
+  return got;
 }
 
 struct chosen_executor {
@@ -59,6 +70,7 @@ class engine::parts {
         state_page_owner state_made)
       : options(std::move(o)),
         host(std::move(probed)),
+        latency(options.cpu_dma_latency),
         executor(std::move(chosen.resolved)),
         ring(std::move(chosen.ring)),
         bell(std::move(bell_made)),
@@ -77,6 +89,7 @@ class engine::parts {
     if (executor.running == executor_kind::naive) n.waits_max = n.limits.naive_workers;
     n.word_wait = name_of(host.word_wait.report.kind);
     n.executor = name_of(executor.running);
+    n.margin_floor = host.sleep_overshoot;
     n.make_page = [this](session_id of) { return sockets.make_page(of); };
     if (executor.running != executor_kind::naive) {
       n.make_ring = [this](session_id of, uint32_t entries) {
@@ -87,6 +100,11 @@ class engine::parts {
   }
 
   result<void> open();
+  void set_up_thread() {
+    executor_thread_snapshot got = set_up_executor_thread(options);
+    const std::lock_guard hold(thread_lock);
+    thread = std::move(got);
+  }
   std::string answer(std::string_view json, uint32_t uid) {
     return options.answer ? options.answer(json, request_scope::client(uid)) : "{}";
   }
@@ -103,6 +121,9 @@ class engine::parts {
 
   engine_options options;
   host_probe host;
+  latency_keeper latency;
+  mutable std::mutex thread_lock;
+  executor_thread_snapshot thread;  // the executor's, or the last of them
   resolved_executor executor;
   std::optional<deadline_ring> ring;  // until the executor has it
   doorbell bell;
@@ -147,8 +168,8 @@ result<void> engine::parts::open() {
                                                                .group = options.socket_group,
                                                                .backlog = 1024});
   if (!listener) return listener.error();
-  waits.open(executor.running, decisions, {&bell, &state, host.word_wait.waiter}, std::move(ring),
-             options.settings.limits.naive_workers, [this] { set_up_executor_thread(options); });
+  waits.open(executor.running, decisions, {&bell, &state, host.word_wait.waiter, &latency},
+             std::move(ring), options.settings.limits.naive_workers, [this] { set_up_thread(); });
   decisions.with([this](node& n) { n.configure(options.settings.plans, false); });
   state.publish_generation(plan_generation());
   sockets.accept_on(std::move(*listener));
@@ -219,6 +240,13 @@ status_snapshot engine::status(const request_scope& scope) const {
                 std::string(name_of(p.executor.running)),
                 std::string(name_of(p.options.strictness)), p.executor.warning};
   const word_wait_report& word_wait = p.host.word_wait.report;
+  // Rounded up, so that what is shown is never less than what is kept.
+  s.margin_floor_us = (p.host.sleep_overshoot.ns + 999) / 1000;
+  s.latency.cpu_dma_latency = p.latency.snapshot();
+  {
+    const std::lock_guard hold(p.thread_lock);
+    s.latency.thread = p.thread;
+  }
   s.word_wait = {std::string(name_of(word_wait.kind)), word_wait.hardware, word_wait.why};
   for (size_t i = 0; i < capability_count; ++i) {
     const capability which = static_cast<capability>(i);

@@ -49,6 +49,7 @@ struct engine_options {
   bool software_word_wait = true;
   duration software_spin = from_us(300);  // looking without a pause, before the first short sleep
   duration software_sleep = from_us(20);  // between looks after it; 0: give the CPU to others
+  bool cpu_dma_latency = false;           // keep the CPUs out of deep sleep while waits are due
   std::optional<unsigned> cpu;            // the executor's thread stays on this one
   gar::scheduling scheduling = gar::scheduling::other;
   int priority = 1;  // with fifo

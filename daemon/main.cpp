@@ -95,10 +95,12 @@ engine_options options_of(const config& values) {
   made.software_word_wait = executor.software_word_wait;
   made.software_spin = executor.software_spin;
   made.software_sleep = executor.software_sleep;
-  made.cpu = executor.cpu;
-  if (executor.fifo_priority) {
+  const latency_config& latency = values.latency;
+  made.cpu_dma_latency = latency.cpu_dma_latency;
+  made.cpu = latency.cpu;
+  if (latency.fifo_priority) {
     made.scheduling = scheduling::fifo;
-    made.priority = static_cast<int>(*executor.fifo_priority);
+    made.priority = static_cast<int>(*latency.fifo_priority);
   }
   made.settings = settings_of(values);
   return made;
@@ -182,8 +184,10 @@ class gard {
                     now.executor.running, now.executor.strictness));
     if (now.executor.warning) log(log_level::warning, now.executor.warning->headline());
     log(log_level::info,
-        fmt::format("word wait: {} ({}): {}", now.word_wait.kind,
-                    now.word_wait.hardware ? "hardware" : "software", now.word_wait.why));
+        fmt::format("word wait: {}{}: {}", now.word_wait.kind,
+                    now.word_wait.hardware ? " (hardware)" : "", now.word_wait.why));
+    log(log_level::info,
+        fmt::format("sleeps end {} us late: no margin is less", now.margin_floor_us));
     for (const capability_snapshot& each : now.capabilities) {
       log(log_level::info,
           fmt::format("{}: {}{}{}", each.name, each.available ? "available" : "absent",
@@ -210,14 +214,17 @@ class gard {
     config& values = again->values;
     const config& running = loaded_.values;
     if (values.daemon != running.daemon || values.executor != running.executor ||
+        values.latency != running.latency ||
         values.limits.naive_workers != running.limits.naive_workers) {
-      log(log_level::warning, fmt::format("{}: changes of [daemon], [executor] and "
-                                          "limits.naive_workers take effect with the next start",
-                                          again->file));
+      log(log_level::warning,
+          fmt::format("{}: changes of [daemon], [executor], [latency] "
+                      "and limits.naive_workers take effect with the next start",
+                      again->file));
     }
     // What the next reload is compared with is what runs.
     values.daemon = running.daemon;
     values.executor = running.executor;
+    values.latency = running.latency;
     values.limits.naive_workers = running.limits.naive_workers;
     loaded_ = std::move(*again);
     set_log_level(loaded_.values.log_level);

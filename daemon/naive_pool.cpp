@@ -97,6 +97,8 @@ class naive_port {
 
   void wait_for_word(instant until) {
     pool_->parked_.fetch_add(1, std::memory_order_relaxed);
+    due_waits due(pool_->latency_);
+    due.say(true);
     const instant from = clock_.now();
     // Where the wait began, or its predicted sleep ended.
     if (!std::exchange(looked_, true)) pace_.expect(from);
@@ -106,6 +108,8 @@ class naive_port {
   }
 
   void spin(instant until) {
+    due_waits due(pool_->latency_);
+    due.say(true);
     while (still_waiting() && clock_.now() < until) {
     }
   }
@@ -121,11 +125,12 @@ class naive_port {
 static_assert(completion_port<naive_port> && timer_port<naive_port>);
 
 naive_pool::naive_pool(ended_waits& ended, word_waiter waiter, size_t workers_max,
-                       std::function<void()> on_thread)
+                       std::function<void()> on_thread, latency_keeper* latency)
     : ended_(&ended),
       waiter_(waiter),
       workers_max_(workers_max),
-      on_thread_(std::move(on_thread)) {}
+      on_thread_(std::move(on_thread)),
+      latency_(latency) {}
 
 void naive_pool::start(const wait_start& what, const std::shared_ptr<session_link>& link) {
   const std::lock_guard hold(lock_);

@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "daemon/ended_waits.hpp"
+#include "daemon/latency_keeper.hpp"
 #include "daemon/session_link.hpp"
 #include "lib/core/inline_host.hpp"
 #include "lib/core/node_snapshot.hpp"
@@ -44,7 +45,7 @@ using naive_board = wait_board<naive_host>;
 class naive_pool {
  public:
   naive_pool(ended_waits& ended, word_waiter waiter, size_t workers_max,
-             std::function<void()> on_thread);
+             std::function<void()> on_thread, latency_keeper* latency = nullptr);
   ~naive_pool() { stop(); }
   naive_pool(const naive_pool&) = delete;
   naive_pool& operator=(const naive_pool&) = delete;
@@ -72,6 +73,7 @@ class naive_pool {
   word_waiter waiter_;
   size_t workers_max_;
   std::function<void()> on_thread_;
+  latency_keeper* latency_;
   mutable std::mutex lock_;
   std::condition_variable more_;
   naive_board board_;

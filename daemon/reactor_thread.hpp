@@ -31,6 +31,7 @@
 #include <variant>
 #include <vector>
 
+#include "daemon/latency_keeper.hpp"
 #include "daemon/session_link.hpp"
 #include "daemon/shared_node.hpp"
 #include "daemon/wait_frames.hpp"
@@ -56,6 +57,7 @@ struct reactor_parts {
   const doorbell* bell;
   state_page_owner* state;
   word_waiter waiter;
+  latency_keeper* latency = nullptr;  // is told when waits are due
 };
 
 template <idle_port Idle>
@@ -69,6 +71,7 @@ class reactor_thread {
         flags_(*parts.bell),
         idle_(*parts.bell, *parts.state, parts.waiter, requests_waiting{&waiting_, &flags_},
               std::forward<IdleNeeds>(idle_needs)...),
+        due_(parts.latency),
         waker_(*parts.bell, *parts.state, event_fd()),
         thread_([this, on_thread] {
           on_thread();
@@ -149,6 +152,7 @@ class reactor_thread {
     };
     for (;;) {
       const turned how = turn(reactor_, clock_, idle_, between);
+      due_.say(reactor_.armed() > 0);
       for (session_id gone : waits_.board().take_left()) links_.erase(gone);
       publish_counts();
       // A wait that threw can never end; better no gard than one that lost a wait.
@@ -284,6 +288,7 @@ class reactor_thread {
   std::unordered_map<session_id, std::shared_ptr<session_link>> links_;
   std::vector<request> taken_;
   int node_busy_ = 0;
+  due_waits due_;
   bool stopping_ = false;
 
   std::atomic<uint64_t> polls_ = 0;

@@ -32,6 +32,19 @@ json::object word_wait_json(const word_wait_snapshot& w) {
   return {{"kind", w.kind}, {"hardware", w.hardware}, {"why", w.why}};
 }
 
+json::object latency_json(const latency_snapshot& l) {
+  const cpu_latency_snapshot& held = l.cpu_dma_latency;
+  const executor_thread_snapshot& thread = l.thread;
+  return {{"cpu_dma_latency", json::object{{"requested", held.requested},
+                                           {"held", held.held},
+                                           {"changes", held.changes},
+                                           {"refused", text_or_null(held.refused)}}},
+          {"thread", json::object{{"cpu", number_or_null(thread.cpu)},
+                                  {"scheduling", thread.scheduling},
+                                  {"timer_slack_ns", number_or_null(thread.timer_slack_ns)},
+                                  {"warnings", warnings_json(thread.warnings)}}}};
+}
+
 json::array capabilities_json(const std::vector<capability_snapshot>& capabilities) {
   json::array shown;
   for (const capability_snapshot& c : capabilities) {
@@ -78,6 +91,8 @@ json::object status_json(const status_snapshot& s) {
   json::object shown{{"version", s.version}, {"pid", s.pid}, {"uptime_ms", s.uptime_ms}};
   shown["executor"] = executor_json(s.executor);
   shown["word_wait"] = word_wait_json(s.word_wait);
+  shown["margin_floor_us"] = s.margin_floor_us;
+  shown["latency"] = latency_json(s.latency);
   shown["capabilities"] = capabilities_json(s.capabilities);
   shown["plan"] = json::object{{"generation", s.plan.generation},
                                {"requested", s.plan.requested},

@@ -13,7 +13,8 @@ void wait_service::open(executor_kind kind, shared_node& decisions, const reacto
       executor_.emplace<doorbell_reactor>(decisions, parts, on_thread);
       break;
     case executor_kind::naive:
-      executor_.emplace<naive_pool>(decisions.ended(), parts.waiter, naive_workers, on_thread);
+      executor_.emplace<naive_pool>(decisions.ended(), parts.waiter, naive_workers, on_thread,
+                                   parts.latency);
       break;
   }
 }

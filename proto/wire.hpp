@@ -108,7 +108,7 @@ struct welcome_fixed {
   uint32_t waits_max;
   uint32_t pages_max;
   uint64_t plan_generation;  // the generation of the plan messages that follow
-  char word_wait[16];        // "umwait", "mwaitx", "wfet", "wfe", "software"
+  char word_wait[16];        // "umwait", "mwaitx", "wfet", "wfe", "software", "none"
   char executor[16];         // "io-uring", "gpu-reactor", "naive"
   uint32_t ring_entries;     // of the ring, a power of two; 0 without one
   uint32_t request_flag;     // the client's in doorbell_page::request_flags; 0 without a ring

@@ -36,7 +36,9 @@ result<std::shared_ptr<stream>> client::open_stream(std::optional<device_stream>
     id = next_stream_id_++;
   }
   want_link(link_patience);
-  process_word_waiter();  // probed here once, and not within somebody's first wait
+  // Tried here once, and not within somebody's first wait.
+  process_word_waiter();
+  process_margin_floor();
   auto s = std::make_shared<stream>(id, std::move(device), name);
   result<std::optional<binding>> at = open_at_gard(s);
   if (!at) return at.error();

@@ -128,7 +128,7 @@ uint64_t client::estimate_key(const wait_order& order) {
 duration client::sleep_for(const wait_order& order, const plan& how) {
   if (!how.predict) return {};
   std::lock_guard lock(estimates_lock_);
-  return estimates_.sleep_for(estimate_key(order), how);
+  return estimates_.sleep_for(estimate_key(order), how, process_margin_floor());
 }
 
 void client::settle_accounts(const wait_order& order, const plan& how,

@@ -6,6 +6,7 @@
 #include "clients/garclient/wait_environment.hpp"
 #include "lib/core/descriptor.hpp"
 #include "lib/core/query_pace.hpp"
+#include "lib/linux/sleep_overshoot.hpp"
 
 namespace gar::owner {
 namespace {
@@ -22,6 +23,11 @@ const word_waiter& process_word_waiter() {
     return probe_word_wait(asked ? *asked : software_wait{}).waiter;
   }();
   return waiter;
+}
+
+duration process_margin_floor() {
+  static const duration overshoot = measure_sleep_overshoot();
+  return overshoot;
 }
 
 inline_port::inline_port(stream& of, const binding& where, const plan& how, uint64_t sequence,

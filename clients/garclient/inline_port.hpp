@@ -62,5 +62,8 @@ static_assert(timer_port<exact_timer>);
 
 // The process's word wait, probed at the first use (a few ms, once).
 const word_waiter& process_word_waiter();
+// How far this process's sleeps overshoot: no margin of a predicted sleep is less. Measured at the
+// first use (5 ms, once), because gard's number is of another thread in another cgroup.
+duration process_margin_floor();
 
 }  // namespace gar::owner

@@ -54,10 +54,38 @@ std::string executor_lines(const json::value& status, const paint& colours) {
 std::string word_wait_line(const json::value& status, const paint& colours) {
   const bool hardware = flag_field(status, "word_wait.hardware");
   std::string text = text_field(status, "word_wait.kind");
-  text += hardware ? ", in hardware" : ", no hardware";
+  if (text != "none") text += hardware ? ", in hardware" : ", no hardware";
   const std::string why = text_field(status, "word_wait.why");
   if (!why.empty() && why != "?") text += ": " + why;
   return named_line("word wait", text, colours);
+}
+
+std::string latency_lines(const json::value& status, const paint& colours) {
+  const auto cpu = count_field(status, "latency.thread.cpu");
+  std::string lines =
+      named_line("latency",
+                 fmt::format("executor's thread on {}, scheduling {}",
+                             cpu ? fmt::format("CPU {}", *cpu) : std::string("any CPU"),
+                             text_field(status, "latency.thread.scheduling")),
+                 colours);
+  if (const json::value* thread = field_at(status, "latency.thread")) {
+    lines += warnings_of(list_field(*thread, "warnings"), colours);
+  }
+  std::string held = "CPUs may sleep deeply: cpu_dma_latency is off";
+  if (const auto refused = optional_text_field(status, "latency.cpu_dma_latency.refused")) {
+    held = "cpu_dma_latency refused: " + *refused;
+  } else if (flag_field(status, "latency.cpu_dma_latency.requested")) {
+    held = fmt::format("CPUs {}, {} changes",
+                       flag_field(status, "latency.cpu_dma_latency.held")
+                           ? "held out of deep sleep"
+                           : "may sleep deeply: no wait is due",
+                       count_text(status, "latency.cpu_dma_latency.changes"));
+  }
+  lines += named_line("", held, colours);
+  return lines + named_line("",
+                            fmt::format("sleeps end {} us late: no margin is less",
+                                        count_text(status, "margin_floor_us")),
+                            colours);
 }
 
 std::string plan_lines(const json::value& status, const paint& colours) {
@@ -162,6 +190,7 @@ std::string status_page(const json::value& status, const paint& colours) {
                  colours);
   page += executor_lines(status, colours);
   page += word_wait_line(status, colours);
+  page += latency_lines(status, colours);
   page += plan_lines(status, colours);
   page += named_line("clients",
                      fmt::format("{} connected, {} streams open", count_text(status, "clients"),

@@ -25,11 +25,12 @@ estimates::estimates(size_t points_max)
   entry_.reserve(points_max);
 }
 
-duration estimates::sleep_for(uint64_t key, const plan& how) {
+duration estimates::sleep_for(uint64_t key, const plan& how, duration margin_floor) {
   const uint32_t at = index_of(key);
   if (at == none) return {};
   use(at);
-  return how.predict ? entry_[at].of.sleep_for(*how.predict) : duration{};
+  if (!how.predict) return {};
+  return entry_[at].of.sleep_for(with_margin_floor(*how.predict, margin_floor));
 }
 
 void estimates::record(uint64_t key, const sample& s, const plan& how) {

@@ -27,8 +27,8 @@ class estimates {
   explicit estimates(size_t points_max);
 
   // How long a wait at this point sleeps under this plan: 0 for an unknown point and for a plan
-  // without prediction.
-  duration sleep_for(uint64_t key, const plan& how);
+  // without prediction. No margin is less than `margin_floor`.
+  duration sleep_for(uint64_t key, const plan& how, duration margin_floor = {});
   // Does nothing for sample::none(). A plan without prediction records too: a later one that
   // predicts then starts warm.
   void record(uint64_t key, const sample& s, const plan& how);

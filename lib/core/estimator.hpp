@@ -12,6 +12,7 @@
 // Pure: nanoseconds in, nanoseconds out. Threads: values. Allocation: none.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -31,6 +32,13 @@ struct sample {
   static constexpr sample late(duration woke) { return {kind::late, woke}; }
   bool operator==(const sample&) const = default;
 };
+
+// A plan's prediction on a host whose sleeps overshoot by `floor`: a sleep must end so much before
+// what is predicted, whatever smaller margin the plan has.
+constexpr prediction with_margin_floor(prediction by, duration floor) {
+  by.margin = std::max(by.margin, floor);
+  return by;
+}
 
 // The history of one readback point. It keeps the 16 newest samples; a plan looks at its last
 // `window` of them, so that a change of plan needs no new history.

@@ -82,6 +82,27 @@ struct word_wait_snapshot {
   std::string why;
 };
 
+// What the executor's thread really runs with.
+struct executor_thread_snapshot {
+  std::optional<uint32_t> cpu;       // it stays on this one
+  std::string scheduling = "other";  // or "fifo:N"
+  std::optional<uint64_t> timer_slack_ns;
+  std::vector<error> warnings;  // what was asked for and refused
+};
+
+// The CPUs kept out of deep sleep.
+struct cpu_latency_snapshot {
+  bool requested = false;
+  bool held = false;
+  uint64_t changes = 0;
+  std::optional<std::string> refused;
+};
+
+struct latency_snapshot {
+  executor_thread_snapshot thread;
+  cpu_latency_snapshot cpu_dma_latency;
+};
+
 struct capability_snapshot {
   std::string name;
   bool available = false;
@@ -101,6 +122,8 @@ struct status_snapshot {
   uint64_t uptime_ms = 0;
   executor_snapshot executor;
   word_wait_snapshot word_wait;
+  uint64_t margin_floor_us = 0;  // how far this host's sleeps overshoot
+  latency_snapshot latency;
   std::vector<capability_snapshot> capabilities;
   plan_snapshot plan;
   uint64_t clients = 0;

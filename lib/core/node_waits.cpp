@@ -194,7 +194,7 @@ pending_wait node::keep(session& s, wait_start& w, const proto::wait& m) {
   session_point* point = s.point_of(m.point_number);
   readback& history = point ? point->history : stream.history;
   if (w.how.predict) {
-    w.sleep = history.of.sleep_for(*w.how.predict);
+    w.sleep = history.of.sleep_for(with_margin_floor(*w.how.predict, options_.margin_floor));
     history.window = w.how.predict->window;
   }
   ++stream.pending;

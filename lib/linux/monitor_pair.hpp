@@ -28,6 +28,8 @@ struct monitor_pair {
   tick_rate (*rate)();
   void (*arm)(const uint64_t* line);
   void (*wait)(duration left, tick_rate rate);
+  // The kernel's own bound on one wait, as a sentence's part; nullptr: it has none.
+  std::string (*kernel_bound)() = nullptr;
 };
 
 extern const monitor_pair umwait_pair;

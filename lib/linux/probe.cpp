@@ -8,6 +8,7 @@
 
 #include "lib/linux/deadline_ring.hpp"
 #include "lib/linux/memory_file.hpp"
+#include "lib/linux/sleep_overshoot.hpp"
 #include "lib/linux/steady_clock.hpp"
 #include "lib/linux/system_call.hpp"
 #include "proto/limits.hpp"
@@ -64,14 +65,16 @@ capability_state probe_memlock() {
 }  // namespace
 
 host_probe probe_host(const probe_options& options) {
-  host_probe probed{{}, probe_word_wait(options.software)};
+  host_probe probed{{}, probe_word_wait(options.software), {}};
   capabilities& host = probed.capabilities;
-  host[capability::word_wait] =
-      judge_word_wait(probed.word_wait.report, options.software_word_wait);
+  word_wait_report& word_wait = probed.word_wait.report;
+  if (!word_wait.hardware && !options.software_word_wait) word_wait.kind = word_wait_kind::none;
+  host[capability::word_wait] = judge_word_wait(word_wait, options.software_word_wait);
   host[capability::io_uring] = probe_io_uring();
   host[capability::timer_slack] = probe_timer_slack();
   host[capability::cpu_quota] = judge_cpu_quota(own_cpu_quota());
   host[capability::memlock] = probe_memlock();
+  probed.sleep_overshoot = measure_sleep_overshoot();
   return probed;
 }
 

@@ -32,7 +32,8 @@ struct probe_options {
 
 struct host_probe {
   gar::capabilities capabilities;
-  word_wait_probe word_wait;
+  word_wait_probe word_wait;  // its kind is none where neither hardware nor software may wait
+  duration sleep_overshoot;   // of a short sleep, the median of a few
 };
 
 host_probe probe_host(const probe_options& options = {});

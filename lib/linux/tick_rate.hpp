@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <optional>
 
 #include "lib/core/time.hpp"
 
@@ -26,6 +27,13 @@ struct tick_rate {
 
 // Linux lets one umwait last so long unless the operator changed it.
 inline constexpr uint64_t umwait_ticks_max = 100'000;
+
+// `max_time` is what the kernel's file says, in ticks, where 0 lifts the limit; nothing where there
+// is no such file.
+constexpr uint64_t umwait_limit_ticks(std::optional<uint64_t> max_time) {
+  if (!max_time) return umwait_ticks_max;
+  return *max_time == 0 ? std::numeric_limits<uint64_t>::max() : *max_time;
+}
 
 // Rounded down: a wait may end early, never late.
 constexpr uint64_t ticks_in(duration d, tick_rate rate) {

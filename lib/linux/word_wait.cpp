@@ -83,9 +83,9 @@ tick_rate measure_tsc_rate() {
 // The one maker of permits.
 class word_wait_prober {
  public:
-  static word_wait_probe probe(software_wait how) {
+  static word_wait_probe probe(software_wait how, std::span<const monitor_pair* const> pairs) {
     std::string why;
-    for (const monitor_pair* pair : monitor_pairs) {
+    for (const monitor_pair* pair : pairs) {
       std::string refused = pair->absent();
       const tick_rate rate = refused.empty() ? pair->rate() : tick_rate{};
       if (refused.empty() && !rate) refused = "its counter has no frequency";
@@ -93,6 +93,7 @@ class word_wait_prober {
         const duration lasted = longest_park(*pair, rate);
         std::string seen = seen_parking(lasted);
         if (lasted >= lasts_at_least) {
+          if (pair->kernel_bound) seen += "; " + pair->kernel_bound();
           return {{pair->kind, true, std::move(seen)}, word_waiter(park_permit(*pair, rate), how)};
         }
         refused = "it " + seen;
@@ -143,8 +144,8 @@ class word_wait_prober {
   }
 };
 
-word_wait_probe probe_word_wait(software_wait how) {
-  return word_wait_prober::probe(how);
+word_wait_probe probe_word_wait(software_wait how, std::span<const monitor_pair* const> pairs) {
+  return word_wait_prober::probe(how, pairs);
 }
 
 }  // namespace gar

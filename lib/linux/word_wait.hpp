@@ -16,6 +16,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 
 #include "lib/core/look_pace.hpp"
@@ -140,8 +141,9 @@ struct word_wait_probe {
 };
 
 // Asks the CPU, then tries: a pair counts only if a bounded park really lasted. Takes a few
-// milliseconds; once per process.
-word_wait_probe probe_word_wait(software_wait how = {});
+// milliseconds; once per process. `pairs` is another list in tests only.
+word_wait_probe probe_word_wait(software_wait how = {},
+                                std::span<const monitor_pair* const> pairs = monitor_pairs);
 
 template <class StillWaiting, clock_port Clock>
 void word_waiter::wait_at(const uint64_t* line, StillWaiting& still_waiting, instant until,

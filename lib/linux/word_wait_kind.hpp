@@ -6,7 +6,8 @@
 
 namespace gar {
 
-enum class word_wait_kind : uint8_t { umwait, mwaitx, wfet, wfe, software };
+// none: the software wait is not allowed, and there is nothing better.
+enum class word_wait_kind : uint8_t { umwait, mwaitx, wfet, wfe, software, none };
 
 constexpr std::string_view name_of(word_wait_kind kind) {
   switch (kind) {
@@ -20,6 +21,8 @@ constexpr std::string_view name_of(word_wait_kind kind) {
       return "wfe";
     case word_wait_kind::software:
       return "software";
+    case word_wait_kind::none:
+      return "none";
   }
   return "";
 }

@@ -30,6 +30,15 @@ TEST(estimates, each_point_has_its_own_estimate) {
   EXPECT_EQ(table.sleep_for(2, predicting), from_us(200));
 }
 
+TEST(estimates, no_margin_is_less_than_the_floor) {
+  estimates table(8);
+  table.record(1, sample::exact(from_us(1000)), predicting);
+  const duration usual = table.sleep_for(1, predicting);
+  const duration margin = predicting.predict->margin;
+  EXPECT_EQ(table.sleep_for(1, predicting, margin), usual);
+  EXPECT_EQ(table.sleep_for(1, predicting, margin + from_us(77)), usual - from_us(77));
+}
+
 TEST(estimates, an_unknown_point_does_not_sleep_and_is_not_kept) {
   estimates table(8);
   EXPECT_EQ(table.sleep_for(1, predicting), duration{});

@@ -113,5 +113,14 @@ TEST(estimator, a_plan_with_another_window_looks_at_its_own_share) {
   EXPECT_EQ(e.predicted(5), from_us(1));
 }
 
+TEST(estimator, a_host_whose_sleeps_overshoot_has_a_least_margin) {
+  estimator e;
+  e.record(sample::exact(from_us(1000)), 8);
+  const prediction by{from_us(200), from_us(50), from_ms(50), 8};
+  EXPECT_EQ(e.sleep_for(with_margin_floor(by, from_us(60))), from_us(800)) << "the plan's is more";
+  EXPECT_EQ(e.sleep_for(with_margin_floor(by, from_us(350))), from_us(650));
+  EXPECT_EQ(e.sleep_for(with_margin_floor(by, from_us(1000))), duration{}) << "nothing is left";
+}
+
 }  // namespace
 }  // namespace gar

@@ -45,6 +45,7 @@ TEST(config, an_empty_file_is_the_built_in_values) {
   EXPECT_EQ(parsed("").default_plan.label(), plan_as_shipped);
   EXPECT_EQ(parsed("").executor.kind, executor_kind::gpu_reactor);
   EXPECT_TRUE(parsed("").executor.software_word_wait);
+  EXPECT_FALSE(parsed("").latency.cpu_dma_latency);
 }
 
 TEST(config, the_shipped_file_is_exactly_the_built_in_values) {
@@ -83,7 +84,7 @@ TEST(config, every_key_of_the_shipped_file_is_read_when_its_comment_mark_is_take
   const config c = parsed(text);
   EXPECT_EQ(c.daemon.socket, "/run/gard/gard.sock");
   EXPECT_EQ(c.daemon.control, "/run/gard-control/control.sock");
-  EXPECT_EQ(c.executor.cpu, 3u);
+  EXPECT_EQ(c.latency.cpu, 3u);
   EXPECT_EQ(c.plans.size(), 3u);
 }
 
@@ -97,6 +98,8 @@ strictness = "strict"
 software_word_wait = false
 software_spin = "0us"
 software_sleep = "1500ns"
+[latency]
+cpu_dma_latency = true
 cpu = 0
 scheduling = "fifo:99"
 [plan]
@@ -130,8 +133,9 @@ TEST(config, reads_every_key) {
   EXPECT_FALSE(c.executor.software_word_wait);
   EXPECT_EQ(c.executor.software_spin, duration{0});
   EXPECT_EQ(c.executor.software_sleep, duration{1500});
-  EXPECT_EQ(c.executor.cpu, 0u);
-  EXPECT_EQ(c.executor.fifo_priority, 99u);
+  EXPECT_TRUE(c.latency.cpu_dma_latency);
+  EXPECT_EQ(c.latency.cpu, 0u);
+  EXPECT_EQ(c.latency.fifo_priority, 99u);
   EXPECT_EQ(c.default_plan.label(), "block;rows>=32:poll");
   EXPECT_EQ(c.limits.clients, 1u);
   EXPECT_EQ(c.limits.clients_per_user, 2u);
@@ -171,6 +175,7 @@ TEST(config, refuses_an_unknown_key_where_it_stands_and_names_the_known_ones) {
 
 TEST(config, refuses_a_wrong_type_and_says_what_was_expected_and_found) {
   refuses("[executor]\nsoftware_word_wait = \"yes\"\n", 2, 22, "true or false; found 'yes'");
+  refuses("[latency]\ncpu_dma_latency = \"0us\"\n", 2, 19, "true or false; found '0us'");
   refuses("[limits]\nclients = \"many\"\n", 2, 11, "a whole number from 1 to 65536");
   refuses("[limits]\nclients = 1.5\n", 2, 11, "a number with a fraction");
   refuses("[executor]\nkind = [\"naive\"]\n", 2, 8, "found an array");
@@ -197,10 +202,10 @@ TEST(config, refuses_what_is_out_of_range) {
   refuses("[limits]\npages_per_client = 17\n", 2, 20, "from 1 to 16");
   refuses("[limits]\nunread_bytes_per_client = \"63KiB\"\n", 2, 27, "from \"64KiB\"");
   refuses("[limits]\nunread_bytes_per_client = \"65MiB\"\n", 2, 27, "to \"64MiB\"");
-  refuses("[executor]\ncpu = 1024\n", 2, 7, "from 0 to 1023");
-  refuses("[executor]\ncpu = -1\n", 2, 7, "from 0 to 1023");
+  refuses("[latency]\ncpu = 1024\n", 2, 7, "from 0 to 1023");
+  refuses("[latency]\ncpu = -1\n", 2, 7, "from 0 to 1023");
   for (const char* bad : {"fifo", "fifo:", "fifo:0", "fifo:100", "fifo:1x", "fifo:-1", "rr:1"}) {
-    refuses("[executor]\nscheduling = \"" + std::string(bad) + "\"\n", 2, 14, "fifo:N");
+    refuses("[latency]\nscheduling = \"" + std::string(bad) + "\"\n", 2, 14, "fifo:N");
   }
 }
 

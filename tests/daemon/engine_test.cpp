@@ -483,6 +483,7 @@ TEST(engine, refuses_under_strict_what_the_host_cannot_run_and_falls_back_otherw
     const status_snapshot status = engine.status();
     if (status.word_wait.hardware) GTEST_SKIP() << "this host has a hardware word wait";
     EXPECT_EQ(status.executor.running, "naive");
+    EXPECT_EQ(status.word_wait.kind, "none");
     ASSERT_TRUE(status.executor.warning);
     EXPECT_EQ(status.executor.warning->code(), errc::ExecutorFallback);
     EXPECT_EQ(status.plan.running, "poll");

@@ -218,16 +218,38 @@ class ExecutorThread(unittest.TestCase):
 
     def test_stays_on_the_cpu_that_the_configuration_names(self):
         cpu = max(os.sched_getaffinity(0))
-        with Gard(GARD, config=f"[executor]\ncpu = {cpu}\n") as gard:
+        with Gard(GARD, config=f"[latency]\ncpu = {cpu}\n") as gard:
             self.assertEqual(self.waits_thread(gard)["Cpus_allowed_list"], str(cpu))
 
     def test_runs_unpinned_with_a_warning_where_there_is_no_such_cpu(self):
-        with Gard(GARD, config="[executor]\ncpu = 1023\n") as gard:
+        with Gard(GARD, config="[latency]\ncpu = 1023\n") as gard:
             gard.logs("warning: the executor's thread: ")
             self.assertTrue(gard.answers())
 
+    def test_says_what_is_in_force_and_how_far_sleeps_overshoot(self):
+        cpu = max(os.sched_getaffinity(0))
+        with Gard(GARD, config=f"[latency]\ncpu = {cpu}\n") as gard:
+            status = gard.result({"op": "status"})
+            self.assertGreater(status["margin_floor_us"], 0)
+            thread = status["latency"]["thread"]
+            self.assertEqual(thread["cpu"], cpu)
+            self.assertEqual(thread["scheduling"], "other")
+            self.assertEqual(thread["timer_slack_ns"], 1)
+            self.assertEqual(thread["warnings"], [])
+            self.assertEqual(status["latency"]["cpu_dma_latency"],
+                             {"requested": False, "held": False, "changes": 0, "refused": None})
+
+    def test_a_cpu_latency_that_is_refused_is_said_and_survived(self):
+        with Gard(GARD, config="[latency]\ncpu_dma_latency = true\n") as gard:
+            held = gard.result({"op": "status"})["latency"]["cpu_dma_latency"]
+            self.assertTrue(held["requested"])
+            self.assertFalse(held["held"], "no wait is due")
+            if held["refused"]:
+                gard.logs("error: latency.cpu_dma_latency: ")
+            self.assertTrue(gard.answers())
+
     def test_is_scheduled_in_real_time_where_asked_and_allowed(self):
-        with Gard(GARD, config="[executor]\nscheduling = 'fifo:7'\n") as gard:
+        with Gard(GARD, config="[latency]\nscheduling = 'fifo:7'\n") as gard:
             thread = int(self.waits_thread(gard)["Pid"])
             if "warning: the executor's thread: " in gard.log():
                 self.skipTest("this host refuses real-time scheduling")

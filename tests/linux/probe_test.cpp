@@ -38,6 +38,14 @@ TEST(probe, leaves_the_timer_slack_as_it_was) {
   EXPECT_EQ(timer_slack_ns().value(), before_ns);
 }
 
+TEST(probe, says_none_where_no_word_wait_may_run) {
+  const host_probe probed = probe_host({.software_word_wait = false, .software = {}});
+  const word_wait_report& seen = probed.word_wait.report;
+  EXPECT_EQ(seen.kind == word_wait_kind::none, !seen.hardware);
+  EXPECT_EQ(probed.capabilities[capability::word_wait].available, seen.hardware);
+  EXPECT_NE(probe_host().word_wait.report.kind, word_wait_kind::none);
+}
+
 TEST(probe, the_software_wait_counts_where_it_is_allowed) {
   const word_wait_report software{word_wait_kind::software, false, "no such instructions"};
   EXPECT_EQ(judge_word_wait(software, true).why, "software: no such instructions");

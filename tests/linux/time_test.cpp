@@ -1,8 +1,12 @@
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstdio>
 #include <thread>
 
+#include "lib/linux/cpu_latency.hpp"
 #include "lib/linux/futex.hpp"
+#include "lib/linux/sleep_overshoot.hpp"
 #include "lib/linux/steady_clock.hpp"
 #include "lib/linux/thread_timer.hpp"
 #include "lib/linux/timer_slack.hpp"
@@ -66,6 +70,40 @@ TEST(timer_slack, the_least_slack_lasts_as_long_as_its_object) {
     EXPECT_EQ(*timer_slack_ns(), 7000u);
   });
   own.join();
+}
+
+TEST(sleep_overshoot, is_measured_and_leaves_the_timer_slack_as_it_was) {
+  const uint64_t before_ns = timer_slack_ns().value();
+  const duration overshoot = measure_sleep_overshoot();
+  EXPECT_GT(overshoot, duration{}) << "no sleep ends exactly when it should";
+  EXPECT_EQ(timer_slack_ns().value(), before_ns);
+  std::printf("sleeps of 1 ms end %llu ns late\n", static_cast<unsigned long long>(overshoot.ns));
+}
+
+TEST(sleep_overshoot, one_bad_sleep_of_a_few_does_not_count) {
+  std::array<duration, 5> seen{{{40}, {9'000'000}, {35}, {50}, {38}}};
+  EXPECT_EQ(judge_overshoots(seen), duration{40});
+  EXPECT_EQ(judge_overshoots({}), duration{});
+}
+
+TEST(sleep_overshoot, of_a_busy_moment_does_not_keep_waits_from_sleeping) {
+  std::array<duration, 1> seen{{from_ms(66)}};
+  EXPECT_EQ(judge_overshoots(seen), from_ms(1));
+}
+
+TEST(cpu_latency, says_which_device_was_refused) {
+  const result<cpu_latency> none = cpu_latency::open("/nonexistent/cpu_dma_latency");
+  ASSERT_TRUE(none.has_error());
+  EXPECT_NE(none.error().text().find("/nonexistent/cpu_dma_latency"), std::string::npos);
+}
+
+// The real one, where this process may: asks for nothing, for 0, for nothing again.
+TEST(cpu_latency, holds_and_releases) {
+  result<cpu_latency> opened = cpu_latency::open();
+  if (!opened) GTEST_SKIP() << opened.error().text();
+  EXPECT_TRUE(opened->hold());
+  EXPECT_TRUE(opened->release());
+  EXPECT_TRUE(opened->hold()) << "again";
 }
 
 TEST(futex, a_changed_word_is_not_slept_over) {

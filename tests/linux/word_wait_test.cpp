@@ -2,10 +2,17 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
+#include <functional>
 #include <limits>
+#include <optional>
+#include <span>
+#include <string>
 #include <thread>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "lib/linux/steady_clock.hpp"
 
@@ -35,9 +42,10 @@ TEST(tick_rate, a_relative_count_fits_32_bits_and_is_never_0) {
   EXPECT_EQ(relative_ticks32(u64_max), 0xffff'ffffu);
 }
 
-TEST(word_wait, nobody_but_the_probe_makes_a_permit) {
-  static_assert(!std::is_constructible_v<park_permit, const monitor_pair&, tick_rate>);
-  static_assert(!std::is_default_constructible_v<park_permit>);
+TEST(tick_rate, the_kernels_limit_of_one_umwait_is_what_its_file_says) {
+  EXPECT_EQ(umwait_limit_ticks(std::nullopt), 100'000u) << "a kernel without the file";
+  EXPECT_EQ(umwait_limit_ticks(4'000), 4'000u);
+  EXPECT_EQ(umwait_limit_ticks(0), u64_max) << "lifted";
 }
 
 // Each reading is one step later.
@@ -46,6 +54,115 @@ struct stepping_clock {
   duration step;
   instant now() { return at = at + step; }
 };
+
+// A pair of instructions that counts what is done with it.
+struct counted {
+  std::string steps;  // A arm, W wait
+  duration asked;     // by the last wait
+  tick_rate rate;
+  std::function<void()> on_arm = [] {};
+  std::function<void()> on_wait = [] {};
+};
+counted* counting = nullptr;
+
+void lasts_30_us() {
+  steady_clock clock;
+  const instant until = clock.now() + from_us(30);
+  while (clock.now() < until) {
+  }
+}
+
+const monitor_pair counting_pair{word_wait_kind::umwait,
+                                 [] { return std::string(); },
+                                 [] { return two_ghz; },
+                                 [](const uint64_t*) {
+                                   counting->steps += 'A';
+                                   counting->on_arm();
+                                 },
+                                 [](duration left, tick_rate rate) {
+                                   counting->steps += 'W';
+                                   counting->asked = left;
+                                   counting->rate = rate;
+                                   counting->on_wait();
+                                 },
+                                 [] { return std::string("the kernel ends each after 7 ticks"); }};
+
+class a_counted_pair : public testing::Test {
+ protected:
+  void SetUp() override { counting = &seen; }
+  void TearDown() override { counting = nullptr; }
+  word_wait_probe probed(const monitor_pair* pair = &counting_pair) {
+    seen.on_wait = lasts_30_us;
+    word_wait_probe p = probe_word_wait({}, std::span(&pair, 1));
+    seen = {};
+    return p;
+  }
+  counted seen;
+  stepping_clock clock{{1000}, {10}};
+  proto::completion_line line{};
+};
+
+TEST_F(a_counted_pair, is_permitted_where_a_park_lasted_and_says_how_it_is_bounded) {
+  const word_wait_probe p = probed();
+  EXPECT_TRUE(p.report.hardware);
+  EXPECT_NE(p.report.why.find("; the kernel ends each after 7 ticks"), std::string::npos);
+}
+
+TEST_F(a_counted_pair, is_refused_where_its_wait_returns_at_once) {
+  const monitor_pair* pair = &counting_pair;
+  const word_wait_probe p = probe_word_wait({}, std::span(&pair, 1));
+  EXPECT_FALSE(p.report.hardware);
+  EXPECT_EQ(p.waiter.kind(), word_wait_kind::software);
+}
+
+TEST_F(a_counted_pair, is_never_executed_where_it_is_absent_or_its_counter_stands_still) {
+  monitor_pair absent = counting_pair;
+  absent.absent = [] { return std::string("not here"); };
+  EXPECT_FALSE(probe_word_wait({}, std::array{&std::as_const(absent)}).report.hardware);
+  monitor_pair stopped = counting_pair;
+  stopped.rate = [] { return tick_rate{0, 1'000'000'000}; };
+  EXPECT_FALSE(probe_word_wait({}, std::array{&std::as_const(stopped)}).report.hardware);
+  EXPECT_EQ(seen.steps, "");
+}
+
+TEST_F(a_counted_pair, is_armed_then_looked_behind_then_waited_on) {
+  const word_waiter waiter = probed().waiter;
+  int looks = 0;
+  const auto waiting = [&] {
+    seen.steps += 'L';
+    return ++looks < 4;
+  };
+  waiter.wait(line, waiting, instant::never(), clock);
+  EXPECT_EQ(seen.steps, "ALWLALWL");
+  EXPECT_EQ(seen.rate.ticks, two_ghz.ticks);
+}
+
+TEST_F(a_counted_pair, does_not_wait_over_a_store_that_came_before_the_look) {
+  const word_waiter waiter = probed().waiter;
+  seen.on_arm = [&] { proto::store_word(line.word[3], 1); };
+  waiter.wait(
+      line, [&] { return proto::load_word(line.word[3]) == 0; }, instant::never(), clock);
+  EXPECT_EQ(seen.steps, "A");
+}
+
+TEST_F(a_counted_pair, is_asked_for_no_more_than_what_is_left) {
+  const word_waiter waiter = probed().waiter;
+  const instant until{5000};
+  std::vector<uint64_t> asked_ns;
+  seen.on_wait = [&] {
+    asked_ns.push_back(seen.asked.ns);
+    clock.at = clock.at + duration{1500};  // ended early
+  };
+  waiter.wait(
+      line, [] { return true; }, until, clock);
+  EXPECT_EQ(asked_ns, (std::vector<uint64_t>{3980, 2470, 960}));
+  EXPECT_GE(clock.at, until);
+}
+
+TEST(word_wait, nobody_but_the_probe_makes_a_permit) {
+  static_assert(!std::is_constructible_v<park_permit, const monitor_pair&, tick_rate>);
+  static_assert(!std::is_default_constructible_v<park_permit>);
+}
 
 TEST(word_wait, by_looking_ends_as_soon_as_the_look_says_so) {
   stepping_clock clock{{}, {1}};
