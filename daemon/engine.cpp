@@ -168,7 +168,8 @@ result<void> engine::parts::open() {
                                                                .group = options.socket_group,
                                                                .backlog = 1024});
   if (!listener) return listener.error();
-  waits.open(executor.running, decisions, {&bell, &state, host.word_wait.waiter, &latency},
+  latency_keeper* const told = options.cpu_dma_latency ? &latency : nullptr;
+  waits.open(executor.running, decisions, {&bell, &state, host.word_wait.waiter, told},
              std::move(ring), options.settings.limits.naive_workers, [this] { set_up_thread(); });
   decisions.with([this](node& n) { n.configure(options.settings.plans, false); });
   state.publish_generation(plan_generation());
