@@ -243,24 +243,20 @@ std::optional<errc> link::submit(mailbox& box, const proto::wait& asked, std::st
 }
 
 // There is something in the ring: gard looks at it when it sees the flag, and it looks when the
-// bell changes or it is woken.
-void link::notify_gard() {
+// bell changes or it is woken. true: only a message wakes it.
+bool link::ask_gard() {
   bell_.ask(request_flag_);
   // A value that no stream's record rings, and another one each time.
   bell_.ring(client_id(), UINT16_MAX, asked_.fetch_add(1, std::memory_order_relaxed));
-  switch (state_.requester_sees()) {
-    case proto::reactor_asleep:
-      state_.wake_reactor();
-      break;
-    case proto::reactor_asleep_message: {
-      // Where the socket has no room gard has messages to wake for.
-      std::lock_guard lock(send_lock_);
-      send(proto::kick{});
-      break;
-    }
-    default:
-      break;
-  }
+  const uint32_t state = state_.requester_sees();
+  if (state == proto::reactor_asleep) state_.wake_reactor();
+  return state == proto::reactor_asleep_message;
+}
+
+void link::notify_gard() {
+  if (!ask_gard()) return;
+  std::lock_guard lock(send_lock_);
+  send(proto::kick{});  // where the socket has no room gard has messages to wake for
 }
 
 uint32_t link::point_number(std::string_view point, bool& sent) {
@@ -291,14 +287,13 @@ void link::await_news(mailbox& box, uint32_t seen, instant until, duration look)
 
 void link::take_ring() {
   if (!ring_ || !ring_->has_end()) return;
-  const ring_waits::taken what = ring_->take(service_.step);
-  if (what.any) silent_.store(false, std::memory_order_relaxed);
-  after_taking(what.orphans);
+  after_taking(ring_->take(service_.step));
 }
 
-void link::after_taking(bool orphans) {
+void link::after_taking(const ring_waits::taken& what) {
+  if (what.any) silent_.store(false, std::memory_order_relaxed);
   if (broken()) return service_.need_by({});
-  if (orphans) send_ready_closes();
+  if (what.orphans) send_ready_closes();
 }
 
 void link::take_for_program(bool watched) {
@@ -398,7 +393,7 @@ bool link::send_outcomes() {
         std::find_if_not(part.begin(), part.end(),
                          [this](const proto::outcome_entry& e) { return ring_->put_outcome(e); });
     ring_->show_outcomes();
-    notify_gard();
+    if (ask_gard()) send(proto::kick{});
     outcomes_.put_back({left, part.end()}, steady_clock().now());
   }
   return send_outcomes_by_socket();

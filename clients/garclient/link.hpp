@@ -148,10 +148,11 @@ class link {
   std::vector<proto::close> adopt(uint64_t cookie);  // pending_lock_ held
   void send_closes(const std::vector<proto::close>& due);
   void send_ready_closes();
-  void after_taking(bool orphans);
+  void after_taking(const ring_waits::taken& what);
   void again_by(instant now);
   void serve_ring(instant now);
   void notify_gard();
+  bool ask_gard();
   std::optional<errc> submit(mailbox& box, const proto::wait& asked, std::string_view point);
   // Now, or later where the socket has no room; gard ends what it has not heard of when this
   // connection ends.

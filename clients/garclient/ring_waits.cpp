@@ -215,30 +215,31 @@ bool ring_waits::may_sleep(const mailbox& box, uint32_t seen) const {
   return box.signal_now() == seen && !ring_.has_end() && !broken();
 }
 
-bool ring_waits::look_for(mailbox& box, uint32_t seen, instant until, const step_function& step) {
-  bool orphans = false;
+ring_waits::taken ring_waits::look_for(mailbox& box, uint32_t seen, instant until,
+                                       const step_function& step) {
+  taken what;
   const steady_clock clock;
   while (box.signal_now() == seen && !broken()) {
     if (ring_.has_end()) {
-      orphans = take(step).orphans || orphans;
+      what.add(take(step));
     } else if (clock.now() >= until) {
       break;
     } else {
       detail::relax_cpu();
     }
   }
-  return orphans;
+  return what;
 }
 
-bool ring_waits::await_news(mailbox& box, uint32_t seen, instant until, duration look,
-                            const step_function& step) {
+ring_waits::taken ring_waits::await_news(mailbox& box, uint32_t seen, instant until, duration look,
+                                         const step_function& step) {
   const steady_clock clock;
-  bool orphans = false;
-  if (look) orphans = look_for(box, seen, std::min(clock.now() + look, until), step);
+  taken what;
+  if (look) what = look_for(box, seen, std::min(clock.now() + look, until), step);
   bool reads = false;
   {
     std::lock_guard lock(lock_);
-    if (box.signal_now() != seen) return orphans;
+    if (box.signal_now() != seen) return what;
     if (heir_ == &box) heir_ = nullptr;
     reads = !reader_ && !broken();
     if (reads) {
@@ -252,18 +253,18 @@ bool ring_waits::await_news(mailbox& box, uint32_t seen, instant until, duration
       const uint32_t signal = ring_.signal();
       ring_.want(proto::wants_futex);
       if (may_sleep(box, seen)) ring_.sleep(signal, until);
-      orphans = take(step).orphans || orphans;
+      what.add(take(step));
       if (box.signal_now() != seen || broken() || clock.now() >= until) break;
     }
     std::lock_guard lock(lock_);
     reader_ = nullptr;
     pass_on();
-    return orphans;
+    return what;
   }
   futex_wait(box.signal, seen, until);
   std::lock_guard lock(lock_);
   if (box.asleep) wake_up(box);
-  return orphans;
+  return what;
 }
 
 }  // namespace gar::owner

@@ -52,15 +52,19 @@ class ring_waits {
   struct taken {
     bool any = false;
     bool orphans = false;  // of them, some
+    void add(const taken& more) {
+      any = any || more.any;
+      orphans = orphans || more.orphans;
+    }
   };
   taken take(const step_function& step);
   bool has_end() const { return ring_.has_end(); }
   bool no_slot_free() const;
 
   // Waits for news of the mailbox behind `seen`, until `until`: looks for `look` and then sleeps.
-  // true: orphans ended.
-  bool await_news(mailbox& box, uint32_t seen, instant until, duration look,
-                  const step_function& step);
+  // What it took meanwhile.
+  taken await_news(mailbox& box, uint32_t seen, instant until, duration look,
+                   const step_function& step);
 
   // What cannot be was read. The waits have been told that they are lost.
   bool broken() const { return broken_.load(std::memory_order_acquire); }
@@ -98,7 +102,7 @@ class ring_waits {
 
   // The reader's: would it be woken for what comes from here on?
   bool may_sleep(const mailbox& box, uint32_t seen) const;
-  bool look_for(mailbox& box, uint32_t seen, instant until, const step_function& step);
+  taken look_for(mailbox& box, uint32_t seen, instant until, const step_function& step);
 
   ring_client ring_;
   std::atomic<bool> broken_{false};

@@ -45,6 +45,7 @@ struct gard_script {
   std::chrono::milliseconds deaf{0};       // reads nothing so long after its welcome
   uint32_t ring_entries = 0;               // 0: gives no ring
   bool takes_outcomes = true;              // out of the ring
+  uint32_t state = proto::reactor_awake;   // what its state page says
   // Called for every wait before anything else; true: it is dealt with.
   std::function<bool(const proto::wait&)> on_wait;
 };
@@ -56,7 +57,10 @@ class scripted_gard {
         listener_(*listen_at(path, {.type = socket_type::seqpacket, .group = {}})),
         bell_(*doorbell::make()),
         state_(*state_page_owner::make()),
-        thread_([this] { serve(); }) {}
+        thread_([this] {
+          if (script_.state != proto::reactor_awake) state_.announce_sleep(script_.state);
+          serve();
+        }) {}
   ~scripted_gard() { die(); }
 
   // Ends as by kill -9.

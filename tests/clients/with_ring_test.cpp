@@ -260,6 +260,29 @@ TEST_F(with_ring, codes_and_other_slots_are_claims_for_the_device_to_confirm) {
   EXPECT_EQ(gar_mode(client_), GAR_MODE_DAEMON);
 }
 
+// A kernel that cannot sleep on a futex and on gard's own ring at once.
+TEST_F(with_ring, a_reactor_that_only_a_message_wakes_is_sent_one) {
+  gard_script s;
+  s.state = proto::reactor_asleep_message;
+  start_and_open(s);
+  EXPECT_EQ(wait(submit_and_record(20 * ms)).delegated, 1);
+  EXPECT_GE(gard_->await<proto::kick>(1).size(), 1u);
+  const size_t before = gard_->received<proto::kick>().size();
+  gar_wait_options o = wait_options();
+  o.flags = GAR_WAIT_INLINE;
+  ASSERT_EQ(gar_wait(stream_, submit_and_record(1 * ms), &o, nullptr), 0);
+  gard_->await<proto::outcomes>(1);
+  EXPECT_GT(gard_->await<proto::kick>(before + 1).size(), before);
+}
+
+TEST_F(with_ring, a_reactor_that_says_for_ever_that_it_sleeps_holds_up_nobody) {
+  gard_script s;
+  s.state = proto::reactor_asleep;
+  start_and_open(s);
+  EXPECT_EQ(wait(submit_and_record(50 * ms)).delegated, 1);
+  EXPECT_TRUE(gard_->received<proto::kick>().empty());
+}
+
 TEST_F(with_ring, outcomes_that_it_has_no_room_for_go_by_socket) {
   gard_script s;
   s.takes_outcomes = false;
