@@ -38,6 +38,7 @@
 #include "lib/core/delegated_wait.hpp"
 #include "lib/core/node_snapshot.hpp"
 #include "lib/core/ring_intake.hpp"
+#include "lib/linux/bell_trust.hpp"
 #include "lib/linux/reactor_waker.hpp"
 #include "lib/linux/request_flags.hpp"
 #include "lib/linux/steady_clock.hpp"
@@ -170,7 +171,13 @@ class reactor_thread {
       take_handed_over();
       const instant now = clock_.now();
       flags_.take([&](size_t flag) {
-        if (!take_ring(decisions, waits_, *seats_[flag], now)) flags_.unwatch(flag);
+        ring_seat& seat = *seats_[flag];
+        if (!take_ring(decisions, waits_, seat, now)) {
+          flags_.unwatch(flag);
+          seat.session = 0;  // nobody's any more
+        } else if (seat.fruitless >= bell_trust::fruitless_max) {
+          distrust(flag, now);
+        }
       });
       node_->ended().reserve(waits_.board().waits());
     };
@@ -181,6 +188,21 @@ class reactor_thread {
       node_->wait_with(take);
     }
     return true;
+  }
+
+  // Anybody on the machine can set a flag without end. One that was set over and over for nothing
+  // is not looked at for a while: what is forged costs bounded CPU, and its client a short delay.
+  void distrust(size_t flag, instant now) {
+    ring_seat& seat = *seats_[flag];
+    seat.fruitless = 0;
+    flags_.unwatch(flag);
+    reactor_.spawn(trust_again(reactor_, *this, flag, seat.session, now));
+  }
+  static reactor::task<> trust_again(reactor& r, reactor_thread& self, size_t flag, session_id of,
+                                     instant now) {
+    co_await r.sleep_until(now + bell_trust::distrust_for);
+    const std::unique_ptr<ring_seat>& seat = self.seats_[flag];
+    if (!self.stopping_ && seat && seat->session == of) self.flags_.watch(flag);
   }
 
   void take_handed_over() {
@@ -216,11 +238,13 @@ class reactor_thread {
     if (!stopping_) flags_.watch(given.flag);
   }
   void carry_out(drop_request& r) {
+    waits_.drop(r.whom);  // its ring is written no more
     const auto link = links_.find(r.whom);
     if (link != links_.end() && link->second->ring()) {
-      flags_.unwatch(link->second->ring()->flag);
+      const size_t flag = link->second->ring()->flag;
+      flags_.unwatch(flag);
+      seats_[flag].reset();
     }
-    waits_.drop(r.whom);
     if (!waits_.board().knows(r.whom)) links_.erase(r.whom);
   }
   void carry_out(stop_request&) {

@@ -20,6 +20,7 @@ class intake {
   result<void> take_requests() {
     result<uint32_t> waiting = ring().begin();
     if (!waiting) return waiting.error();
+    if (*waiting > 0) seat_->fruitless = 0;
     for (uint32_t i = 0; i < *waiting; ++i) {
       result<void> taken = take(ring().next());
       if (!taken) return taken;
@@ -30,6 +31,7 @@ class intake {
   result<void> take_outcomes() {
     result<uint32_t> waiting = ring().begin_outcomes();
     if (!waiting) return waiting.error();
+    if (*waiting > 0) seat_->fruitless = 0;
     for (uint32_t i = 0; i < *waiting; ++i) {
       const proto::ring_outcome outcome = ring().next_outcome();
       if (outcome.reserved != 0) return broken("an outcome's reserved field is not 0");
@@ -102,6 +104,7 @@ class intake {
 bool take_ring(node& decisions, delegated_waits& waits, ring_seat& seat, instant now) {
   session* s = decisions.ring_session(seat.session);
   if (!s) return false;
+  ++seat.fruitless;
   intake from(decisions, *s, waits, seat, now);
   result<void> taken = from.take_requests();
   if (taken) taken = from.take_outcomes();

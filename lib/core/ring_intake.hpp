@@ -22,6 +22,7 @@ struct ring_seat {
   session_id session = 0;
   client_ring ring;
   reactor_board::session_state* waits = nullptr;  // of `attach`
+  uint32_t fruitless = 0;                         // looks in a row that found nothing
 };
 
 // false: the session is gone, or this ended it; its ring is looked at no more.

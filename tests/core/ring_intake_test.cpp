@@ -138,6 +138,18 @@ TEST_F(a_ring, wakes_once_for_all_that_a_look_ended_and_only_who_wants_it) {
   EXPECT_EQ(a.ring->header().complete_tail, 8u);
 }
 
+TEST_F(a_ring, says_how_often_it_was_looked_at_for_nothing) {
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(rings.take(a));
+  EXPECT_EQ(a.seat->fruitless, 5u);
+  rings.ask(a, 0, s, 1);
+  ASSERT_TRUE(rings.take(a));
+  EXPECT_EQ(a.seat->fruitless, 0u);
+  ASSERT_TRUE(rings.take(a));
+  a.ring->add_outcome({});
+  ASSERT_TRUE(rings.take(a));
+  EXPECT_EQ(a.seat->fruitless, 0u);
+}
+
 TEST_F(a_ring, counts_outcomes) {
   proto::outcome_entry e{};
   e.stream = s.stream;

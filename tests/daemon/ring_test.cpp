@@ -3,6 +3,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <string>
 #include <thread>
@@ -124,6 +125,22 @@ TEST_P(a_ring_of, is_given_up_with_its_client_and_its_flag_goes_to_the_next) {
   next.store(*opened, 1);
   next.ring(*opened, 1);
   EXPECT_TRUE(next.ring_end());
+}
+
+TEST_P(a_ring_of, is_served_though_its_flag_is_set_without_end) {
+  std::atomic<bool> stop = false;
+  std::thread forger([&] {
+    uint8_t& flag = client->bell->request_flags()[client->welcome.request_flag];
+    while (!stop) std::atomic_ref<uint8_t>(flag).store(1, std::memory_order_release);
+  });
+  for (uint64_t n = 1; n <= 20; ++n) {
+    client->ask_by_ring(0, stream, n);
+    client->store(stream, n);
+    client->ring(stream, n);
+    EXPECT_TRUE(client->ring_end()) << n;
+  }
+  stop = true;
+  forger.join();
 }
 
 TEST_P(a_ring_of, has_its_waits_ended_when_gard_stops) {
