@@ -11,7 +11,7 @@ namespace {
 
 constexpr double panel_width = 330;
 constexpr double panel_height = 300;
-constexpr double left = 70;
+constexpr double left = 110;
 constexpr double top = 60;
 constexpr double gap = 40;
 constexpr double below = 70;
