@@ -249,7 +249,8 @@ bool link::ask_gard() {
   // A value that no stream's record rings, and another one each time.
   bell_.ring(client_id(), UINT16_MAX, asked_.fetch_add(1, std::memory_order_relaxed));
   const uint32_t state = state_.requester_sees();
-  if (state == proto::reactor_asleep) state_.wake_reactor();
+  // A reactor that stayed on its way to sleep for that long may sleep over this.
+  if (state == proto::reactor_asleep) return !state_.wake_reactor();
   return state == proto::reactor_asleep_message;
 }
 

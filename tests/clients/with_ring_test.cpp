@@ -275,12 +275,13 @@ TEST_F(with_ring, a_reactor_that_only_a_message_wakes_is_sent_one) {
   EXPECT_GT(gard_->await<proto::kick>(before + 1).size(), before);
 }
 
-TEST_F(with_ring, a_reactor_that_says_for_ever_that_it_sleeps_holds_up_nobody) {
+// It is between its announcement and its sleep, where no futex wake reaches it.
+TEST_F(with_ring, a_reactor_that_stays_on_its_way_to_sleep_is_sent_a_message_and_holds_up_nobody) {
   gard_script s;
   s.state = proto::reactor_asleep;
   start_and_open(s);
   EXPECT_EQ(wait(submit_and_record(50 * ms)).delegated, 1);
-  EXPECT_TRUE(gard_->received<proto::kick>().empty());
+  EXPECT_GE(gard_->await<proto::kick>(1).size(), 1u);
 }
 
 TEST_F(with_ring, outcomes_that_it_has_no_room_for_go_by_socket) {
