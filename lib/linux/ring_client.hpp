@@ -49,7 +49,8 @@ class ring_client {
   uint32_t signal() const;
   void want(uint32_t bits) const;
   void sleep(uint32_t seen, instant until) const;
-  // Ends the sleep of this process's threads.
+  // Ends the sleep of this process's threads, for good: gard raises the signal from a count of its
+  // own, so that a raise by anybody else can hide a later one of gard's.
   void end_sleep() const;
   int pipe_fd() const { return pipe_.get(); }
   void drain_pipe() const;
