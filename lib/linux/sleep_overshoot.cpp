@@ -30,7 +30,9 @@ duration judge_overshoots(std::span<duration> seen) {
   if (seen.empty()) return {};
   const auto middle = seen.begin() + static_cast<std::ptrdiff_t>(seen.size() / 2);
   std::nth_element(seen.begin(), middle, seen.end());
-  return std::min(*middle, overshoot_most);
+  const duration least = *std::min_element(seen.begin(), seen.end());
+  const duration believed{least.ns * overshoot_spread_most};
+  return std::min({*middle, believed, overshoot_most});
 }
 
 }  // namespace gar

@@ -16,11 +16,12 @@ namespace gar {
 
 inline constexpr duration overshoot_budget = from_ms(15);
 
-// A host whose sleeps seem to end later than this was busy when it was tried, which says nothing
-// about later; a larger floor would keep waits from sleeping at all.
+// A median so many times the least, or longer than this, is of a host that was busy when it was
+// tried, which says nothing about later; a larger floor would keep waits from sleeping at all.
+inline constexpr uint64_t overshoot_spread_most = 4;
 inline constexpr duration overshoot_most = from_ms(1);
 
-// The median of a few sleeps of 1 ms with the least timer slack, `overshoot_most` at most.
+// The median of a few sleeps of 1 ms with the least timer slack, no more than those two allow.
 duration measure_sleep_overshoot();
 
 // The verdict on what was seen. Reorders.
