@@ -15,7 +15,6 @@
 namespace gar::bench {
 namespace {
 
-constexpr uint32_t ended = 2;
 constexpr uint64_t end_of_driver = uint64_t{1} << 40;
 // A completion message of one entry.
 constexpr size_t message_bytes = sizeof(proto::header) + sizeof(proto::completion_entry);
@@ -80,18 +79,10 @@ void relay::open_descriptors() {
   }
 }
 
-void relay::begin_round() {
-  store(board_->active, 1);
-  futex_wake(board_->active);
-}
-
-void relay::end_round() {
-  store(board_->active, 0);
-}
-
 store_order relay::expect() {
   ++value_;
-  proto::store_word(board_->expected, value_);
+  store(board_->expected, static_cast<uint32_t>(value_));
+  futex_wake(board_->expected);
   store_order o;
   o.word = &board_->word;
   o.value = value_;
@@ -100,19 +91,13 @@ store_order relay::expect() {
 
 void relay::serve() {
   board& b = *board_;
-  for (uint64_t seen = 0;;) {
-    while (load(b.active) == 0) futex_wait(b.active, 0);
-    if (load(b.active) == ended) return;
+  for (uint64_t value = 1;; ++value) {
+    const auto before = static_cast<uint32_t>(value - 1);
+    while (load(b.expected) == before) futex_wait(b.expected, before);
     // Nothing between the store and this look but the look.
-    while (load(b.active) == 1) {
-      const uint64_t expected = proto::load_word(b.expected);
-      if (expected == seen) continue;
-      while (proto::load_word(b.word) != expected && load(b.active) == 1) {
-      }
-      if (load(b.active) != 1) break;
-      hand_on(expected);
-      seen = expected;
+    while (proto::load_word(b.word) != value) {
     }
+    hand_on(value);
   }
 }
 

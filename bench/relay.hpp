@@ -8,7 +8,8 @@
 //   callback   an imitation of a driver's host callback: an eventfd wakes a thread of the client
 //              (the driver's), which writes another, on which the client blocks in epoll
 //
-// Between rounds the relay sleeps, so that it does not take its core from gard.
+// While nothing is expected the relay sleeps, as gard does: one that never slept would have used up
+// its share of a busy core, and be slow for it.
 // Threads: one client. Errors: cannot_measure.
 #pragma once
 
@@ -32,17 +33,14 @@ class relay : public wake_side {
   relay(const relay&) = delete;
   relay& operator=(const relay&) = delete;
 
-  void begin_round() override;
-  void end_round() override;
-  // The next number, and where it is to be stored; the relay spins on it from here on.
+  // The next number, and where it is to be stored; the relay wakes and spins on it from here on.
   store_order expect() override;
   // Blocks by the mechanism until the number of the last `expect` has come.
   void await() override;
 
  private:
   struct board {
-    alignas(64) uint32_t active = 0;  // a futex word; 2: end
-    alignas(64) uint64_t expected = 0;
+    alignas(64) uint32_t expected = 0;  // the last number, its low bits; a futex word
     alignas(64) uint64_t word = 0;
     alignas(64) uint64_t mailbox = 0;
     alignas(64) uint32_t signal = 0;  // a futex word
