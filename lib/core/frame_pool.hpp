@@ -1,12 +1,13 @@
 // Frame pool: memory for coroutine frames, so that starting a wait allocates nothing.
 //
-// Each frame that a host frees stays with the host, in one of a few size classes, and is handed to
+// Each frame that a host frees stays with the host, in its size class, and is handed to
 // the next wait. A frame knows the pool it came from; one made without a pool comes from the heap.
 //
 // Invariants: a frame is freed on the thread of its pool's host, before the pool is.
 // Threads: one. Blocking: no. Allocation: only while the pool grows.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstddef>
@@ -64,12 +65,13 @@ class frame_pool {
     header* next;
     size_t size_class;
   };
-  static constexpr size_t class_count = 6;  // 256, 512, ... 8192 bytes
-  static constexpr size_t class_bytes(size_t size_class) { return size_t{256} << size_class; }
+  static constexpr size_t class_step_bytes = 64;
+  static constexpr size_t class_count = 128;  // 64, 128, ... 8192 bytes
+  static constexpr size_t class_bytes(size_t size_class) {
+    return (size_class + 1) * class_step_bytes;
+  }
   static constexpr size_t class_of(size_t bytes) {
-    size_t size_class = 0;
-    while (size_class < class_count && class_bytes(size_class) < bytes) ++size_class;
-    return size_class;
+    return std::min(class_count, (bytes - 1) / class_step_bytes);
   }
   static void* make(frame_pool* pool, size_t size_class, size_t bytes) {
     void* memory = ::operator new(sizeof(header) + bytes);

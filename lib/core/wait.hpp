@@ -72,6 +72,18 @@ inline error timed_out(const wait_request& request) {
   return error(errc::TimedOut, {std::to_string((request.deadline - request.start).ns)});
 }
 
+// Why the authority is asked; what a yes means follows from it.
+enum class asked : uint8_t { first, after_sleep, at_backstop, at_deadline, word_arrived };
+
+constexpr wait_kind kind_of(asked why) {
+  if (why == asked::first) return wait_kind::immediate;
+  return why == asked::after_sleep ? wait_kind::late : wait_kind::parked;
+}
+
+constexpr sample sample_of(asked why) {
+  return why == asked::after_sleep ? sample::late({}) : sample::exact({});
+}
+
 }  // namespace detail
 
 template <class Host, completion_port Port, clock_port Clock, timer_port Timer>
@@ -94,58 +106,61 @@ basic_task<Host, result<wait_report>> run_wait(Host& host, wait_request request,
     co_return ended(wait_kind::blocked, sample::none());
   }
 
-  result<bool> done = co_await port.query(request.sequence);
-  if (!done) co_return done.error();
-  if (*done) co_return ended(wait_kind::immediate, sample::exact({}));
-
-  if (request.how.park == park_kind::flag) {
-    result<void> armed = co_await port.arm();
-    if (!armed) co_return armed.error();
-  }
-
-  if (request.sleep) {
-    const instant before_sleep = clock.now();
-    const instant wake_at = std::min(start + request.sleep, request.deadline);
-    result<void> slept = co_await timer.sleep_until(wake_at);
-    if (!slept) co_return slept.error();
-    report.slept = clock.now() - before_sleep;
-    done = co_await port.query(request.sequence);
+  // One place asks the authority, whatever for: a frame has room of its own for each co_await, and
+  // frames are most of what a pending wait costs.
+  detail::asked why = detail::asked::first;
+  for (;;) {
+    result<bool> done = co_await port.query(request.sequence);
     if (!done) co_return done.error();
-    if (*done) co_return ended(wait_kind::late, sample::late({}));
-  }
+    if (*done) co_return ended(detail::kind_of(why), detail::sample_of(why));
+    if (why == detail::asked::at_deadline) co_return detail::timed_out(request);
+    if (why == detail::asked::word_arrived) {
+      ++report.early_words;
+      break;
+    }
 
-  if (request.how.park == park_kind::flag) {
-    instant next_backstop = clock.now() + request.how.backstop;
+    if (why == detail::asked::first) {
+      if (request.how.park == park_kind::flag) {
+        result<void> armed = co_await port.arm();
+        if (!armed) co_return armed.error();
+      }
+      if (request.sleep) {
+        const instant before_sleep = clock.now();
+        const instant wake_at = std::min(start + request.sleep, request.deadline);
+        result<void> slept = co_await timer.sleep_until(wake_at);
+        if (!slept) co_return slept.error();
+        report.slept = clock.now() - before_sleep;
+        why = detail::asked::after_sleep;
+        continue;
+      }
+    }
+    if (request.how.park != park_kind::flag) break;
+
+    const instant next_backstop = clock.now() + request.how.backstop;
     for (;;) {
       const instant now = clock.now();
       if (now >= request.deadline) {
-        done = co_await port.query(request.sequence);
-        if (!done) co_return done.error();
-        if (*done) co_return ended(wait_kind::parked, sample::exact({}));
-        co_return detail::timed_out(request);
+        why = detail::asked::at_deadline;
+        break;
       }
       if (now >= next_backstop) {
         ++report.backstop_queries;
-        done = co_await port.query(request.sequence);
-        if (!done) co_return done.error();
-        if (*done) co_return ended(wait_kind::parked, sample::exact({}));
-        next_backstop = clock.now() + request.how.backstop;
-        continue;
+        why = detail::asked::at_backstop;
+        break;
       }
       const duration left = std::min(next_backstop, request.deadline) - now;
       const park_bound bound{std::min(request.how.park_max, left), left};
       result<park_answer> answer = co_await port.park(bound);
       if (!answer) co_return answer.error();
       report.parks += answer->parks;
-      if (answer->arrived) break;
+      if (answer->arrived) {
+        why = detail::asked::word_arrived;
+        break;
+      }
     }
-    done = co_await port.query(request.sequence);
-    if (!done) co_return done.error();
-    if (*done) co_return ended(wait_kind::parked, sample::exact({}));
-    ++report.early_words;
   }
 
-  done = co_await port.poll(request.sequence);
+  result<bool> done = co_await port.poll(request.sequence);
   if (!done) co_return done.error();
   if (!*done) co_return detail::timed_out(request);
   co_return ended(wait_kind::parked, sample::exact({}));
