@@ -117,7 +117,9 @@ void client_sockets::accept_one(unique_fd socket) {
   auto link = std::make_shared<session_link>(
       std::move(socket), unread_max, [this, id] { asio::post(*io_, [this, id] { blocked(id); }); });
   const int fd = watched.native_handle();
-  clients_.emplace(id, client{who.uid, std::move(link), std::move(watched), {}});
+  to_.node->with([&](node&) {
+    clients_.emplace(id, client{who.uid, std::move(link), std::move(watched), {}});
+  });
   watch_process(id, peer_pidfd(fd));
   read_from(id);
 }
@@ -140,6 +142,11 @@ void client_sockets::watch_process(session_id id, result<unique_fd> process) {
 void client_sockets::process_ended(session_id id) {
   // What it sent before it died still counts: an outcome, a bye. Whoever else holds its socket may
   // go on sending.
+  const auto at = clients_.find(id);
+  if (at != clients_.end() && at->second.by_ring) {
+    to_.waits->owner_died(id);
+    return to_.waits->kick();
+  }
   for (int i = 0; i < frames_left_max && read_one(id); ++i) {
   }
   to_.node->with([id](node& n) { n.disconnect(id); });
@@ -166,12 +173,13 @@ void client_sockets::read_some(session_id id) {
   for (int i = 0; i < frames_per_turn && more; ++i) more = read_one(id);
   to_.waits->kick();
   const auto still = clients_.find(id);
-  if (still != clients_.end() && !still->second.link->has_unsent()) read_from(id);
+  if (still == clients_.end() || still->second.by_ring) return;
+  if (!still->second.link->has_unsent()) read_from(id);
 }
 
 bool client_sockets::read_one(session_id id) {
   const auto at = clients_.find(id);
-  if (at == clients_.end() || at->second.link->has_unsent()) return false;
+  if (at == clients_.end() || at->second.by_ring || at->second.link->has_unsent()) return false;
   result<reception> got = receive_message(at->second.socket.native_handle(), frame_);
   if (got && got->got == reception::what::nothing) return false;
   to_.node->with([&](node& n) {
@@ -196,7 +204,7 @@ void client_sockets::blocked(session_id id) {
     to_.node->with([&](node& n) { n.refuse_session(id, *why); });
     return carry_out();
   }
-  write_to(id);
+  if (!at->second.by_ring) write_to(id);
 }
 
 void client_sockets::write_to(session_id id) {
@@ -259,9 +267,10 @@ void client_sockets::carry_out() {
 
 void client_sockets::carry_effects() {
   for (;;) {
-    std::vector<effect::any> effects = to_.node->with([](node& n) { return n.take_effects(); });
-    if (effects.empty()) break;
-    for (effect::any& e : effects) {
+    shared_node::taken taken = to_.node->take_effects();
+    if (taken.resume) to_.waits->resume();
+    if (taken.effects.empty()) break;
+    for (effect::any& e : taken.effects) {
       std::visit([this](auto& what) { this->carry(what); }, e);
     }
   }
@@ -273,7 +282,8 @@ void client_sockets::carry(effect::send& e) {
   if (at == clients_.end()) return;
   session_link& link = *at->second.link;
   if (std::holds_alternative<proto::plan_scope>(e.what)) {
-    return link.send_uncounted(proto::encode(e.what));
+    link.send_uncounted(proto::encode(e.what));
+    return has_messages(e.to, at->second);
   }
   std::array<int, 5> descriptors{};
   size_t count = 0;
@@ -289,6 +299,26 @@ void client_sockets::carry(effect::send& e) {
     }
   }
   link.send(proto::encode(e.what), std::span(descriptors).first(count));
+  if (e.descriptors == effect::with::welcome_pages && to_.waits->carries_sockets()) {
+    give_away(e.to, at->second);
+  }
+  has_messages(e.to, at->second);
+}
+
+// From here on no readiness of this socket wakes the io thread.
+void client_sockets::give_away(session_id id, client& c) {
+  c.socket.release();
+  c.by_ring = true;
+  c.link->leave_to_ring();
+  to_.waits->adopt(id, c.link);
+}
+
+void client_sockets::take_back() {
+  for (auto& [id, c] : clients_) c.by_ring = false;
+}
+
+void client_sockets::has_messages(session_id id, client& c) {
+  if (c.by_ring && c.link->tell_ring()) to_.waits->has_messages(id);
 }
 
 // A hole under the doorbell parts those devices from it that pinned the page before: what they ring
@@ -305,12 +335,16 @@ void client_sockets::look_at_canary() {
 void client_sockets::carry(effect::close& e) {
   const auto at = clients_.find(e.whom);
   if (at == clients_.end()) return;
-  at->second.link->send_unsent();
-  at->second.socket.release();
-  at->second.link->close();
+  if (at->second.by_ring) {
+    to_.waits->let_go(e.whom);
+  } else {
+    at->second.link->send_unsent();
+    at->second.socket.release();
+    at->second.link->close();
+  }
   // Its ring is looked at no more: that was handed over before this.
   if (const auto& ring = at->second.link->ring()) free_flags_.push_back(ring->flag);
-  clients_.erase(at);
+  to_.node->with([&](node&) { clients_.erase(at); });
 }
 
 void client_sockets::carry(effect::start_wait& e) {
@@ -351,6 +385,7 @@ void client_sockets::refuse_ask(const effect::answer_ask& e, const error& why) {
   if (at == clients_.end()) return;
   at->second.link->send(proto::encode(proto::refusal{
       e.cookie, why.number(), static_cast<uint16_t>(proto::message_type::ask), false, why.text()}));
+  has_messages(e.to, at->second);
   if (!at->second.link->has_unsent()) answer_sent(e.to);
 }
 
@@ -366,6 +401,7 @@ void client_sockets::carry(effect::answer_ask& e) {
   for (const proto::answer& part : proto::split_answer(e.cookie, json)) {
     at->second.link->send_uncounted(proto::encode(part));
   }
+  has_messages(e.to, at->second);
   if (!at->second.link->has_unsent()) answer_sent(e.to);
 }
 

@@ -4,13 +4,18 @@
 // What is allowed and what it means, the node decides.
 //
 //   listener -> accepted -> node.connect -> reading <-> paused (its own messages wait to be read)
-//                                              `--> closed, by an effect of the node alone
+//                                              |`--> closed, by an effect of the node alone
+//                                              `--> welcomed, under io-uring: the executor's
+//
+// Under the io-uring executor a client that was welcomed is received from and sent to by the
+// executor's ring alone (socket_traffic.hpp); this thread keeps its place, and its process's end.
 //
 // Invariants: between two waits of the io thread every effect was carried out; ended waits are
 // reported before each frame that is read; a client whose messages wait unread is not read from, so
 // that what it can make gard keep is bounded, and so are the answers that all of one user's do not
 // read; running out of descriptors never makes gard spin.
-// Threads: the io thread. Blocking: never. Ownership: node, executor and pages outlive it.
+// Threads: the io thread; make_page by who holds the node's lock, so `clients_` changes under it.
+// Blocking: never. Ownership: node, executor and pages outlive it.
 #pragma once
 
 #include <array>
@@ -58,6 +63,8 @@ class client_sockets {
 
   // Carries out what the node wants; after each call into the node that others make.
   void carry_out();
+  // The executor has ended, and given back the sockets that it carried.
+  void take_back();
   // Sends what still waits, to `until` at the latest. Blocks: for the end alone.
   void send_rest(instant until);
 
@@ -69,6 +76,7 @@ class client_sockets {
     std::optional<boost::asio::posix::stream_descriptor> process;  // readable when it died
     bool reading = false;
     bool writing = false;
+    bool by_ring = false;  // the executor receives and sends
   };
 
   void wait_to_accept();
@@ -83,6 +91,8 @@ class client_sockets {
   void write_to(session_id id);
   void process_ended(session_id id);
   void carry_effects();
+  void give_away(session_id id, client& c);
+  void has_messages(session_id id, client& c);
   void set_timer();
   void answer_sent(session_id to);
   void look_at_canary();

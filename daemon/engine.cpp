@@ -46,8 +46,16 @@ executor_thread_snapshot set_up_executor_thread(const engine_options& how) {
 
 struct chosen_executor {
   resolved_executor resolved;
-  std::optional<deadline_ring> ring;  // for io-uring
+  std::optional<ring_parts> ring;  // for io-uring
 };
+
+result<ring_parts> make_ring_parts() {
+  result<deadline_ring> ring = deadline_ring::make();
+  if (!ring) return ring.error();
+  result<socket_ring> sockets = socket_ring::make(*ring);
+  if (!sockets) return sockets.error();
+  return ring_parts{std::move(*sockets), std::move(*ring)};
+}
 
 // A host may refuse a ring at any time, also just after the probe had one: then the next executor
 // of the chain runs.
@@ -55,7 +63,7 @@ result<chosen_executor> choose_executor(const engine_options& options, capabilit
   result<resolved_executor> resolved = resolve_executor(options.executor, options.strictness, host);
   if (!resolved) return resolved.error();
   if (resolved->running != executor_kind::io_uring) return chosen_executor{*resolved, {}};
-  result<deadline_ring> ring = deadline_ring::make();
+  result<ring_parts> ring = make_ring_parts();
   if (ring) return chosen_executor{*resolved, std::move(*ring)};
   host.set_absent(capability::io_uring, ring.error().text());
   return choose_executor(options, host);
@@ -125,7 +133,7 @@ class engine::parts {
   mutable std::mutex thread_lock;
   executor_thread_snapshot thread;  // the executor's, or the last of them
   resolved_executor executor;
-  std::optional<deadline_ring> ring;  // until the executor has it
+  std::optional<ring_parts> ring;  // until the executor has it
   doorbell bell;
   state_page_owner state;
   steady_clock clock;
@@ -222,6 +230,7 @@ void engine::parts::stop() {
   decisions.with([](node& n) { n.stop(); });
   sockets.carry_out();
   waits.stop();
+  sockets.take_back();
   sockets.send_rest(clock.now() + last_messages_max);
   decisions.with([](node& n) { n.say_bye(); });
   sockets.carry_out();

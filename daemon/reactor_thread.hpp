@@ -10,14 +10,18 @@
 // Requests by ring are taken here too: the thread holds the node's lock for as long as it takes
 // what waits, and never while it ends waits. Where the io thread has the lock, it goes on looking.
 //
+// The io-uring executor also carries the sockets of the clients that were welcomed (adopt): their
+// frames come by its ring, the thread tells the node, carries out at once what concerns waits and
+// answers, and leaves the rest to the io thread. While that carries effects out, frames wait.
+//
 // Invariants: the queue holds no more than was admitted: one start, one cancel and one drop for
-// each wait and session, and for each session no more answers than it can have probes outstanding.
-// Ended waits are put where the node finds them before their completions leave; from a store to its
-// client's wake there is no lock and no allocation, and one system call at most. With nothing to
-// wait for the thread blocks in the kernel. Threads: the io thread calls; the thread is this
-// object's own. Blocking: `stop` joins, and takes no longer than one turn. Ownership: bell and
-// state page outlive it. Memory order: the queue's lock orders its contents; `waiting` is what the
-// idle port re-checks, with the request flags.
+// each wait and session, one of each request about a socket, and for each session no more answers
+// than it can have probes outstanding. Ended waits are put where the node finds them before their
+// completions leave; from a store to its client's wake there is no lock and no allocation, and one
+// system call at most. With nothing to wait for the thread blocks in the kernel. Threads: the io
+// thread calls; the thread is this object's own. Blocking: `stop` joins, and takes no longer than
+// one turn. Ownership: bell and state page outlive it. Memory order: the queue's lock orders its
+// contents; `waiting` is what the idle port re-checks, with the request flags.
 #pragma once
 
 #include <array>
@@ -25,6 +29,8 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <span>
+#include <stdexcept>
 #include <thread>
 #include <unordered_map>
 #include <utility>
@@ -34,6 +40,7 @@
 #include "daemon/latency_keeper.hpp"
 #include "daemon/session_link.hpp"
 #include "daemon/shared_node.hpp"
+#include "daemon/socket_traffic.hpp"
 #include "daemon/wait_frames.hpp"
 #include "lib/core/delegated_wait.hpp"
 #include "lib/core/node_snapshot.hpp"
@@ -65,10 +72,12 @@ template <idle_port Idle>
 class reactor_thread {
  public:
   // `on_thread` is called first, on the thread; `idle_needs` go to the idle port.
+  // `traffic` is there where the idle port has a ring, and carries the clients' sockets.
   template <class OnThread, class... IdleNeeds>
   reactor_thread(shared_node& decisions, const reactor_parts& parts, OnThread on_thread,
-                 IdleNeeds&&... idle_needs)
+                 std::unique_ptr<socket_traffic> traffic, IdleNeeds&&... idle_needs)
       : node_(&decisions),
+        traffic_(std::move(traffic)),
         flags_(*parts.bell),
         idle_(*parts.bell, *parts.state, parts.waiter, requests_waiting{&waiting_, &flags_},
               std::forward<IdleNeeds>(idle_needs)...),
@@ -100,6 +109,18 @@ class reactor_thread {
     put(attach_request{whom, link});
   }
   void look() { waker_.wake(); }
+
+  // ---- The sockets, where it carries them.
+  bool carries_sockets() const { return traffic_ != nullptr; }
+  void adopt(session_id whom, const std::shared_ptr<session_link>& link) {
+    put(adopt_request{whom, link});
+  }
+  void has_messages(session_id whom) { put(messages_request{whom}); }
+  void let_go(session_id whom) { put(let_go_request{whom}); }
+  void owner_died(session_id whom) { put(died_request{whom}); }
+  // The io thread carries out no effects any more.
+  void resume() { put(resume_request{}); }
+
   // What was put since the last call is taken soon: one wake for many requests.
   void kick() {
     if (std::exchange(kick_needed_, false)) waker_.wake();
@@ -135,9 +156,24 @@ class reactor_thread {
     session_id whom;
     std::shared_ptr<session_link> link;
   };
+  struct adopt_request {
+    session_id whom;
+    std::shared_ptr<session_link> link;
+  };
+  struct messages_request {
+    session_id whom;
+  };
+  struct let_go_request {
+    session_id whom;
+  };
+  struct died_request {
+    session_id whom;
+  };
+  struct resume_request {};
   struct stop_request {};
   using request = std::variant<start_request, cancel_request, probe_answer, drop_request,
-                               attach_request, stop_request>;
+                               attach_request, adopt_request, messages_request, let_go_request,
+                               died_request, resume_request, stop_request>;
 
   void put(request r) {
     const std::lock_guard hold(lock_);
@@ -163,10 +199,37 @@ class reactor_thread {
       idle_.block();
     }
     send_gathered();
+    if constexpr (has_ring) {
+      if (!traffic_) return;
+      traffic_->submit(idle_.ring(), false);
+      traffic_->give_back(idle_.ring());
+    }
   }
 
   bool take_requests() {
-    if (!requests_waiting{&waiting_, &flags_}()) return false;
+    if constexpr (has_ring) {
+      if (traffic_) traffic_->take_ended(idle_.ring());
+    }
+    const bool asked = requests_waiting{&waiting_, &flags_}() || frames_wait();
+    if (asked) take_all();
+    return submit_traffic() || asked;
+  }
+
+  bool frames_wait() const { return traffic_ && !deferred_ && traffic_->has_frames(); }
+
+  bool submit_traffic() {
+    if constexpr (has_ring) {
+      if (!traffic_) return false;
+      const bool more = traffic_->submit(idle_.ring(), !deferred_);
+      // Nobody could be served any more, nor told.
+      if (idle_.ring().failed()) throw std::runtime_error("io_uring serves the sockets no more");
+      return more || frames_wait();
+    } else {
+      return false;
+    }
+  }
+
+  void take_all() {
     const auto take = [this](node& decisions) {
       take_handed_over();
       const instant now = clock_.now();
@@ -179,6 +242,7 @@ class reactor_thread {
           distrust(flag, now);
         }
       });
+      take_frames(decisions, now);
       node_->ended().reserve(waits_.board().waits());
     };
     if (node_->try_with(take)) {
@@ -187,8 +251,51 @@ class reactor_thread {
       node_busy_ = 0;
       node_->wait_with(take);
     }
+  }
+
+  // One of each client at most, and with the node's lock held.
+  void take_frames(node& decisions, instant now) {
+    while (frames_wait()) {
+      deferred_ = !node_->may_carry();
+      if (deferred_) break;
+      traffic_->take_frame(decisions, now);
+      decisions.offer_effects([this](effect::any& e) {
+        return std::visit([this](auto& what) { return this->carry(what); }, e);
+      });
+    }
+  }
+
+  // ---- Effects: true where it was carried out here. What blocks or takes long is the io thread's.
+
+  template <class Effect>
+  bool carry(Effect&) {
+    return false;
+  }
+  bool carry(effect::send& e) {
+    const std::shared_ptr<session_link>* link = traffic_->link_of(e.to);
+    if (!link || e.descriptors == effect::with::welcome_pages) return false;
+    if (std::holds_alternative<proto::plan_scope>(e.what)) return false;
+    const int page = e.descriptors == effect::with::nothing ? -1 : (*link)->pages().back().fd();
+    (*link)->send(proto::encode(e.what), std::span(&page, page < 0 ? 0 : 1));
+    traffic_->has_messages(e.to);
     return true;
   }
+  bool carry(effect::start_wait& e) {
+    const std::shared_ptr<session_link>* link = traffic_->link_of(e.what.session);
+    if (!link) return false;
+    start_request r{std::move(e.what), *link};
+    carry_out(r);
+    return true;
+  }
+  bool carry(effect::cancel_wait& e) {
+    waits_.cancel(e.which);
+    return true;
+  }
+  bool carry(effect::answer_probe& e) {
+    waits_.answer(e.what);
+    return true;
+  }
+  bool carry(effect::look&) { return true; }
 
   // Anybody on the machine can set a flag without end. One that was set over and over for nothing
   // is not looked at for a while: what is forged costs bounded CPU, and its client a short delay.
@@ -247,6 +354,12 @@ class reactor_thread {
     }
     if (!waits_.board().knows(r.whom)) links_.erase(r.whom);
   }
+  // Only where there is traffic is any of these put.
+  void carry_out(adopt_request& r) { traffic_->adopt(r.whom, std::move(r.link)); }
+  void carry_out(messages_request& r) { traffic_->has_messages(r.whom); }
+  void carry_out(let_go_request& r) { traffic_->let_go(r.whom); }
+  void carry_out(died_request& r) { traffic_->owner_died(r.whom); }
+  void carry_out(resume_request&) { deferred_ = false; }
   void carry_out(stop_request&) {
     stopping_ = true;
     // What is asked from here on is answered by bye: who asks without end must not hold up the end.
@@ -264,9 +377,9 @@ class reactor_thread {
                          },
                          [this](session_id to, const auto& completions, const auto& probes) {
                            const auto at = links_.find(to);
-                           if (at != links_.end()) {
-                             send_wait_frames(*at->second, completions, probes);
-                           }
+                           if (at == links_.end()) return;
+                           send_wait_frames(*at->second, completions, probes);
+                           if (traffic_) traffic_->has_messages(to);
                          });
   }
 
@@ -294,8 +407,10 @@ class reactor_thread {
 
   // So many turns go by without the node's lock before one waits for it.
   static constexpr int node_busy_max = 64;
+  static constexpr bool has_ring = requires(Idle & idle) { idle.ring(); };
 
   shared_node* node_;
+  std::unique_ptr<socket_traffic> traffic_;  // before the ring, which writes to its memory
   std::atomic<bool> waiting_ = false;
   std::mutex lock_;
   std::vector<request> queue_;
@@ -312,6 +427,7 @@ class reactor_thread {
   std::unordered_map<session_id, std::shared_ptr<session_link>> links_;
   std::vector<request> taken_;
   int node_busy_ = 0;
+  bool deferred_ = false;  // frames wait until the io thread has carried out its effects
   due_waits due_;
   bool stopping_ = false;
 

@@ -21,13 +21,16 @@ constexpr size_t uncounted_bytes_max =
 bool session_link::try_send(const message& m) {
   result<bool> sent = send_message(socket_.get(), m.frame, m.descriptors);
   if (sent) return *sent;
-  const int number = sent.error().os_number();
-  if (number == EPIPE || number == ECONNRESET) {
-    closed_ = true;  // the io thread reads the peer's end and tells the node
-  } else {
-    break_with(sent.error());
-  }
+  failed_to_send(sent.error());
   return true;
+}
+
+void session_link::failed_to_send(const error& why) {
+  if (why.os_number() == EPIPE || why.os_number() == ECONNRESET) {
+    closed_ = true;  // who receives from the peer reads its end and tells the node
+  } else {
+    break_with(why);
+  }
 }
 
 void session_link::break_with(error why) {
@@ -44,12 +47,19 @@ std::optional<error> session_link::broken() {
 
 void session_link::keep(message m) {
   const bool first = unsent_.empty();
-  size_t& waiting_bytes = m.counted ? unsent_bytes_ : uncounted_bytes_;
-  const size_t most = m.counted ? unread_max_ : uncounted_bytes_max;
-  waiting_bytes += m.frame.size();
-  if (waiting_bytes > most) return break_with(error(errc::SlowReader, {std::to_string(most)}));
+  (m.counted ? unsent_bytes_ : uncounted_bytes_) += m.frame.size();
+  if (!by_ring_ && too_much(m.counted)) return break_as_slow(m.counted);
   unsent_.push_back(std::move(m));
-  if (first) blocked_();
+  if (first && !by_ring_) blocked_();
+}
+
+bool session_link::too_much(bool counted) const {
+  return counted ? unsent_bytes_ > unread_max_ : uncounted_bytes_ > uncounted_bytes_max;
+}
+
+void session_link::break_as_slow(bool counted) {
+  const size_t most = counted ? unread_max_ : uncounted_bytes_max;
+  break_with(error(errc::SlowReader, {std::to_string(most)}));
 }
 
 void session_link::send(std::vector<std::byte> frame, std::span<const int> descriptors) {
@@ -63,7 +73,7 @@ void session_link::send_uncounted(std::vector<std::byte> frame) {
 void session_link::send_or_keep(message m) {
   const std::lock_guard hold(lock_);
   if (closed_ || broken_) return;
-  if (unsent_.empty() && try_send(m)) return;
+  if (!by_ring_ && unsent_.empty() && try_send(m)) return;
   keep(std::move(m));
 }
 
@@ -86,7 +96,51 @@ bool session_link::send_unsent() {
 
 bool session_link::has_unsent() {
   const std::lock_guard hold(lock_);
-  return !closed_ && !unsent_.empty();
+  return !closed_ && (!unsent_.empty() || taken_bytes_ > 0);
+}
+
+// ---- with a ring
+
+void session_link::leave_to_ring() {
+  const std::lock_guard hold(lock_);
+  by_ring_ = true;
+}
+
+std::optional<session_link::message> session_link::take_next() {
+  const std::lock_guard hold(lock_);
+  if (closed_ || broken_ || unsent_.empty()) return std::nullopt;
+  std::optional<message> taken = std::move(unsent_.front());
+  unsent_.pop_front();
+  taken_bytes_ = taken->frame.size();
+  return taken;
+}
+
+void session_link::sent(const message& m) {
+  const std::lock_guard hold(lock_);
+  taken_bytes_ = 0;
+  if (broken_) return;  // nothing is counted any more
+  (m.counted ? unsent_bytes_ : uncounted_bytes_) -= m.frame.size();
+}
+
+void session_link::not_sent(const error& failed) {
+  const std::lock_guard hold(lock_);
+  taken_bytes_ = 0;
+  if (!closed_ && !broken_) failed_to_send(failed);
+}
+
+void session_link::break_if_slow() {
+  const std::lock_guard hold(lock_);
+  if (closed_ || broken_) return;
+  for (const bool counted : {true, false}) {
+    if (too_much(counted)) return break_as_slow(counted);
+  }
+}
+
+void session_link::take_back(std::optional<message> m) {
+  const std::lock_guard hold(lock_);
+  by_ring_ = false;
+  taken_bytes_ = 0;
+  if (m && !closed_ && !broken_) unsent_.push_front(std::move(*m));
 }
 
 void session_link::close() {

@@ -7,14 +7,19 @@
 //   open, nothing unsent -> unsent (the io thread was told) -> open ...
 //        `--> broken: too slow, or refused by the kernel (nothing is kept any more) --> closed
 //
+// Under the io-uring executor one thread alone sends, by its ring, from when the client was
+// welcomed (leave_to_ring) to when the ring ends: then every `send` only keeps, in order, whoever
+// calls, and the ring's thread takes one message after the other.
+//
 // Invariants: messages leave in the order of their `send`, whichever thread calls. Of what a client
 // makes gard send never more than `unread_max` bytes wait; what gard bounds by itself, published
 // plans and one answer to an ask, does not count there and has a maximum of its own.
-// Threads: send by any; the rest by the io thread. Blocking: never but for the lock.
-// Ownership: the descriptor and the pages live until the last holder lets go, so that words are
-// readable while a wait on them is left.
+// Threads: send by any; what is the ring's by its thread; the rest by the io thread. Blocking:
+// never but for the lock. Ownership: the descriptor and the pages live until the last holder lets
+// go, so that words are readable while a wait on them is left.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <deque>
 #include <functional>
@@ -52,6 +57,28 @@ class session_link {
   // Sends what waits; true when nothing is left.
   bool send_unsent();
   bool has_unsent();
+
+  // ---- With a ring.
+  struct message {
+    std::vector<std::byte> frame;
+    std::vector<int> descriptors;
+    bool counted = true;
+  };
+  void leave_to_ring();
+  // The next message that waits; it counts as unread until it is `sent`.
+  std::optional<message> take_next();
+  void sent(const message& m);
+  // The kernel took it not: `failed` is why.
+  void not_sent(const error& failed);
+  // Breaks the link where more waits than a client may leave unread: asked after the kernel was
+  // offered what it takes.
+  void break_if_slow();
+  // true for the one of many callers who tells the ring's thread that messages wait.
+  bool tell_ring() { return !ring_told_.exchange(true); }
+  void ring_was_told() { ring_told_ = false; }
+  // The ring has ended, with this message not sent; the link is as it was before.
+  void take_back(std::optional<message> m);
+
   // Nothing is sent any more; the peer reads the end after what it was sent.
   void close();
 
@@ -64,16 +91,14 @@ class session_link {
   std::optional<client_notification>& ring() { return ring_; }
 
  private:
-  struct message {
-    std::vector<std::byte> frame;
-    std::vector<int> descriptors;
-    bool counted = true;
-  };
   // With the lock held: true when the message is done with.
   bool try_send(const message& m);
   void send_or_keep(message m);
   void keep(message m);
   void break_with(error why);
+  void failed_to_send(const error& why);
+  bool too_much(bool counted) const;
+  void break_as_slow(bool counted);
 
   unique_fd socket_;
   size_t unread_max_;
@@ -82,6 +107,9 @@ class session_link {
   std::deque<message> unsent_;
   size_t unsent_bytes_ = 0;     // of those that count
   size_t uncounted_bytes_ = 0;  // of the others
+  size_t taken_bytes_ = 0;      // of either kind, that the ring has
+  bool by_ring_ = false;
+  std::atomic<bool> ring_told_ = false;
   bool closed_ = false;
   std::optional<error> broken_;
   std::vector<lines_page> pages_;

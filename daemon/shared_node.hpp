@@ -4,14 +4,16 @@
 // people's requests, the reactor's thread the requests that come by rings; each holds the lock
 // while it calls. Nothing that waits, and no JSON, is done under it.
 //
-// Invariants: with the lock held, what has ended is told first (`with`); effects are carried out by
-// the io thread alone, which whoever else made some tells by `effects_wait`.
+// Invariants: with the lock held, what has ended is told first (`with`). Effects are carried out in
+// their order, by one thread at a time: the io thread, which whoever else made some tells by
+// `effects_wait`; or, with the lock held, who found none waiting and nobody at it (`may_carry`).
 // Threads: any. Blocking: for the lock; `try_with` never.
 #pragma once
 
 #include <functional>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "daemon/ended_waits.hpp"
 #include "lib/core/node.hpp"
@@ -47,6 +49,28 @@ class shared_node {
     call(act);
   }
 
+  // With the lock held, by another thread than the io thread: may it call what makes effects and
+  // carry them out itself? false: it is told when it may (`taken::resume`).
+  bool may_carry() {
+    deferred_ = io_carries_ || node_.has_effects();
+    return !deferred_;
+  }
+
+  // The io thread's: what it carries out now, until it comes for more. With the last, nothing, it
+  // learns whether the other thread waits to be told that it may carry.
+  struct taken {
+    std::vector<effect::any> effects;
+    bool resume = false;
+  };
+  taken take_effects() {
+    const std::lock_guard hold(lock_);
+    take_ended();
+    taken t{node_.take_effects()};
+    io_carries_ = !t.effects.empty();
+    if (!io_carries_) t.resume = std::exchange(deferred_, false);
+    return t;
+  }
+
  private:
   template <class Act>
   void call(Act&& act) {
@@ -61,6 +85,8 @@ class shared_node {
   std::mutex lock_;
   ended_waits ended_;
   node node_;
+  bool io_carries_ = false;
+  bool deferred_ = false;
   std::function<void()> effects_wait_;
 };
 

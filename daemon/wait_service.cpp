@@ -3,14 +3,16 @@
 namespace gar {
 
 void wait_service::open(executor_kind kind, shared_node& decisions, const reactor_parts& parts,
-                        std::optional<deadline_ring> ring, size_t naive_workers,
+                        std::optional<ring_parts> ring, size_t naive_workers,
                         const std::function<void()>& on_thread) {
   switch (kind) {
     case executor_kind::io_uring:
-      executor_.emplace<ring_reactor>(decisions, parts, on_thread, std::move(ring.value()));
+      executor_.emplace<ring_reactor>(decisions, parts, on_thread,
+                                      std::make_unique<socket_traffic>(std::move(ring->sockets)),
+                                      std::move(ring->ring));
       break;
     case executor_kind::gpu_reactor:
-      executor_.emplace<doorbell_reactor>(decisions, parts, on_thread);
+      executor_.emplace<doorbell_reactor>(decisions, parts, on_thread, nullptr);
       break;
     case executor_kind::naive:
       executor_.emplace<naive_pool>(decisions.ended(), parts.waiter, naive_workers, on_thread,

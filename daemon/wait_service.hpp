@@ -19,12 +19,18 @@
 
 namespace gar {
 
+// What the io-uring executor sleeps in, and carries the clients' sockets by.
+struct ring_parts {
+  socket_ring sockets;  // outlives the ring
+  deadline_ring ring;
+};
+
 class wait_service {
  public:
   // Builds the executor of `kind` in place; called once, before anything else. `ring` is there for
   // io-uring. `on_thread` is called first on each of its threads.
   void open(executor_kind kind, shared_node& decisions, const reactor_parts& parts,
-            std::optional<deadline_ring> ring, size_t naive_workers,
+            std::optional<ring_parts> ring, size_t naive_workers,
             const std::function<void()>& on_thread);
 
   void start(const wait_start& what, const std::shared_ptr<session_link>& link) {
@@ -51,6 +57,31 @@ class wait_service {
   void drop(session_id whom) {
     visit([&](auto& e) { e.drop(whom); });
   }
+  // ---- Clients' sockets, where the executor carries them. It receives and sends from `adopt` to
+  // `let_go`, which closes; or to `stop`, which gives them back.
+  bool carries_sockets() {
+    bool carries = false;
+    visit([&](auto& e) {
+      if constexpr (requires { e.carries_sockets(); }) carries = e.carries_sockets();
+    });
+    return carries;
+  }
+  void adopt(session_id whom, const std::shared_ptr<session_link>& link) {
+    with_sockets([&](auto& e) { e.adopt(whom, link); });
+  }
+  void has_messages(session_id whom) {
+    with_sockets([&](auto& e) { e.has_messages(whom); });
+  }
+  void let_go(session_id whom) {
+    with_sockets([&](auto& e) { e.let_go(whom); });
+  }
+  void owner_died(session_id whom) {
+    with_sockets([&](auto& e) { e.owner_died(whom); });
+  }
+  // It may carry effects out again.
+  void resume() {
+    with_sockets([](auto& e) { e.resume(); });
+  }
   // After a batch of the above.
   void kick() {
     visit([](auto& e) { e.kick(); });
@@ -71,6 +102,13 @@ class wait_service {
           if constexpr (!std::is_same_v<std::decay_t<decltype(e)>, std::monostate>) act(e);
         },
         executor_);
+  }
+
+  template <class Do>
+  void with_sockets(Do&& act) {
+    visit([&](auto& e) {
+      if constexpr (requires { e.carries_sockets(); }) act(e);
+    });
   }
 
   std::variant<std::monostate, doorbell_reactor, ring_reactor, naive_pool> executor_;

@@ -102,6 +102,14 @@ class node {
   void say_bye();
 
   std::vector<effect::any> take_effects() { return std::exchange(effects_, {}); }
+  // Calls take(effect::any&) for each, in order, until one answers that it does not; that one and
+  // those behind it stay. It must not call the node.
+  template <class Take>
+  void offer_effects(Take&& take) {
+    size_t taken = 0;
+    while (taken < effects_.size() && take(effects_[taken])) ++taken;
+    effects_.erase(effects_.begin(), effects_.begin() + static_cast<std::ptrdiff_t>(taken));
+  }
   bool has_effects() const { return !effects_.empty(); }
 
   const plan_registry& plans() const { return plans_; }

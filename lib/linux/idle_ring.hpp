@@ -23,6 +23,7 @@ class ring_sleeper {
   bool has_news() const { return ring_.has_completions(); }
   void take_news() { ring_.take_completions(); }
   int event_fd() const { return ring_.event_fd(); }
+  deadline_ring& ring() { return ring_; }
 
  private:
   deadline_ring ring_;
@@ -38,6 +39,8 @@ class idle_ring : public bell_idle<Requests, ring_sleeper> {
 
   // For its reactor_waker.
   int event_fd() { return this->sleeper().event_fd(); }
+  // For what else shares it. The end of such a request ends a park or sleep.
+  deadline_ring& ring() { return this->sleeper().ring(); }
 };
 
 static_assert(idle_port<idle_ring<always_false>>);

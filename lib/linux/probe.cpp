@@ -9,6 +9,7 @@
 #include "lib/linux/deadline_ring.hpp"
 #include "lib/linux/memory_file.hpp"
 #include "lib/linux/sleep_overshoot.hpp"
+#include "lib/linux/socket_ring.hpp"
 #include "lib/linux/steady_clock.hpp"
 #include "lib/linux/system_call.hpp"
 #include "proto/limits.hpp"
@@ -29,6 +30,13 @@ capability_state probe_io_uring() {
   if (const char* missing = ring->missing_operation()) {
     return {false, fmt::format("this kernel's io_uring lacks {}", missing)};
   }
+  result<socket_ring> sockets = socket_ring::make(*ring);
+  if (!sockets) {
+    return {false, "this kernel's io_uring has no ring of buffers: " + sockets.error().text()};
+  }
+  if (const char* failing = sockets->failing_step(*ring)) {
+    return {false, fmt::format("this kernel's io_uring {}", failing)};
+  }
   const instant until = steady_clock().now() + from_us(100);
   constexpr int tries = 3;  // a signal may end one
   for (int i = 0; i < tries; ++i) {
@@ -37,7 +45,7 @@ capability_state probe_io_uring() {
   if (steady_clock().now() < until) {
     return {false, "an io_uring timeout of 100 us was accepted and did not fire"};
   }
-  return {true, "one timeout was set and fired"};
+  return {true, "a timeout fired, a message came and went"};
 }
 
 capability_state probe_timer_slack() {

@@ -4,7 +4,8 @@
 // is done once: a bounded park must last, a timeout must fire.
 //
 //   word-wait    available: a hardware pair that parked, or the software wait where it is allowed
-//   io-uring     available: a ring was set up, knows the operations used, and one timeout fired
+//   io-uring     available: a ring was set up, knows the operations used, one timeout fired, a
+//                message was sent and received by it, and a receive cancelled
 //   timer-slack  available: 1 ns was set and read back
 //   cpu-quota    available: no quota stops this process's threads; absent: the tightest quota
 //   memlock      available: a process may pin as many pages as one client can have

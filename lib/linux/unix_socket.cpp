@@ -25,9 +25,6 @@ constexpr int so_peerpidfd = 77;  // SO_PEERPIDFD, since Linux 6.5
 constexpr duration lock_patience = from_ms(1000);
 constexpr duration lock_pause = from_ms(2);
 
-// Room for the descriptors of any message of ours, and for one too many, so that it is seen.
-constexpr size_t control_bytes = CMSG_SPACE(descriptors_max * sizeof(int));
-
 // Calls until no signal interrupts; -1 and errno as the call left them.
 template <class Call>
 auto uninterrupted(Call call) {
@@ -206,23 +203,28 @@ result<std::optional<unique_fd>> accept_from(int listener) {
   return last_system_error("accept");
 }
 
+void put_descriptors(msghdr& header, std::span<std::byte> control,
+                     std::span<const int> descriptors) {
+  GAR_ASSERT(control.size() >= CMSG_SPACE(descriptors.size_bytes()));
+  std::memset(control.data(), 0, control.size());
+  header.msg_control = control.data();
+  header.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
+  cmsghdr* c = CMSG_FIRSTHDR(&header);
+  c->cmsg_level = SOL_SOCKET;
+  c->cmsg_type = SCM_RIGHTS;
+  c->cmsg_len = CMSG_LEN(descriptors.size_bytes());
+  std::memcpy(CMSG_DATA(c), descriptors.data(), descriptors.size_bytes());
+}
+
 result<bool> send_message(int fd, std::span<const std::byte> message,
                           std::span<const int> descriptors) {
   GAR_ASSERT(descriptors.size() <= descriptors_max);
   iovec part{const_cast<std::byte*>(message.data()), message.size()};
-  alignas(cmsghdr) std::byte control[control_bytes] = {};
+  alignas(cmsghdr) std::byte control[control_bytes];
   msghdr header{};
   header.msg_iov = &part;
   header.msg_iovlen = 1;
-  if (!descriptors.empty()) {
-    header.msg_control = control;
-    header.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
-    cmsghdr* c = CMSG_FIRSTHDR(&header);
-    c->cmsg_level = SOL_SOCKET;
-    c->cmsg_type = SCM_RIGHTS;
-    c->cmsg_len = CMSG_LEN(descriptors.size_bytes());
-    std::memcpy(CMSG_DATA(c), descriptors.data(), descriptors.size_bytes());
-  }
+  if (!descriptors.empty()) put_descriptors(header, control, descriptors);
   const ssize_t sent =
       uninterrupted([&] { return ::sendmsg(fd, &header, MSG_NOSIGNAL | MSG_DONTWAIT); });
   if (sent >= 0) return true;
@@ -244,7 +246,10 @@ result<reception> receive_message(int fd, std::span<std::byte> into) {
   if (bytes < 0 && errno == ECONNRESET) bytes = uninterrupted(receive);
   if (bytes < 0 && errno == EAGAIN) return reception{};
   if (bytes < 0) return last_system_error("recvmsg");
+  return judge_reception(header, static_cast<size_t>(bytes), into.size());
+}
 
+result<reception> judge_reception(msghdr& header, size_t bytes, size_t into_bytes) {
   taken_descriptors taken = take_descriptors(header);
   if (header.msg_flags & MSG_CTRUNC || taken.count > descriptors_max) {
     return error(errc::UnexpectedDescriptors,
@@ -252,14 +257,14 @@ result<reception> receive_message(int fd, std::span<std::byte> into) {
                   "at most " + std::to_string(descriptors_max) + " and room for them"});
   }
   if (header.msg_flags & MSG_TRUNC) {
-    return error(errc::MalformedMessage, {"more than " + std::to_string(into.size()) + " bytes"});
+    return error(errc::MalformedMessage, {"more than " + std::to_string(into_bytes) + " bytes"});
   }
   if (bytes == 0 && taken.count > 0) {
     return error(errc::MalformedMessage, {"descriptors without a message"});
   }
   reception received;
   received.got = bytes > 0 ? reception::what::message : reception::what::ended;
-  received.bytes = static_cast<size_t>(bytes);
+  received.bytes = bytes;
   received.descriptor_count = taken.count;
   received.descriptors = std::move(taken.kept);
   return received;

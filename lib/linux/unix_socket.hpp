@@ -14,6 +14,7 @@
 // Errors: SystemCall, with errno as os_number, unless said otherwise; interrupted calls go on.
 #pragma once
 
+#include <sys/socket.h>
 #include <sys/types.h>
 
 #include <array>
@@ -79,6 +80,16 @@ struct reception {
 // empty with descriptors. UnexpectedDescriptors when more than descriptors_max came, or when this
 // process has no room for them.
 result<reception> receive_message(int fd, std::span<std::byte> into);
+
+// Room for the descriptors of any message of ours, and for one too many, so that it is seen.
+inline constexpr size_t control_bytes = CMSG_SPACE(descriptors_max * sizeof(int));
+
+// What a recvmsg with control_bytes of room for descriptors brought, for who made the call by other
+// means than receive_message; `into_bytes` was its room. The same errors.
+result<reception> judge_reception(msghdr& header, size_t bytes, size_t into_bytes);
+// Makes `header` carry them, by way of `control`, which has control_bytes.
+void put_descriptors(msghdr& header, std::span<std::byte> control,
+                     std::span<const int> descriptors);
 
 // Ends both directions and empties what was received: a socket closed with unread messages makes
 // its peer read ECONNRESET instead of what it was sent last. The descriptor stays the caller's.

@@ -498,7 +498,7 @@ TEST(engine, refuses_under_strict_what_the_host_cannot_run_and_falls_back_otherw
 
 // Before the engine has threads a process is made that connects, hands its socket to a child, and
 // dies: the socket stays open, and only the process's end tells.
-TEST(engine, drops_a_dead_process_whose_socket_lives_on) {
+void drops_a_dead_process_whose_socket_lives_on(executor_kind kind) {
   const temporary_directory directory;
   const std::string path = directory.file("gard.sock");
   const pid_t owner = ::fork();
@@ -519,7 +519,7 @@ TEST(engine, drops_a_dead_process_whose_socket_lives_on) {
     ::usleep(50'000);
     ::_exit(0);
   }
-  engine_options o = options_for(executor_kind::gpu_reactor);
+  engine_options o = options_for(kind);
   o.socket_path = path;
   result<std::unique_ptr<gar::engine>> made = gar::engine::make(std::move(o));
   ASSERT_TRUE(made.has_value());
@@ -538,6 +538,14 @@ TEST(engine, drops_a_dead_process_whose_socket_lives_on) {
   int ended = 0;
   ::waitpid(owner, &ended, 0);
   EXPECT_EQ(ended, 0);
+}
+
+TEST(engine, drops_a_dead_process_whose_socket_lives_on) {
+  drops_a_dead_process_whose_socket_lives_on(executor_kind::gpu_reactor);
+}
+
+TEST(engine, drops_a_dead_process_whose_socket_lives_on_in_its_ring) {
+  drops_a_dead_process_whose_socket_lives_on(executor_kind::io_uring);
 }
 
 }  // namespace

@@ -6,13 +6,17 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
 #include <functional>
+#include <span>
 #include <thread>
 
 #include "lib/linux/idle_doorbell.hpp"
 #include "lib/linux/idle_ring.hpp"
 #include "lib/linux/reactor_waker.hpp"
+#include "lib/linux/socket_ring.hpp"
+#include "lib/linux/unix_socket.hpp"
 
 namespace gar {
 namespace {
@@ -180,6 +184,51 @@ TEST(reactor_waker, makes_no_system_call_while_the_reactor_is_awake_and_one_per_
   for (int i = 0; i < 5; ++i) waker.wake();
   ASSERT_EQ(::eventfd_read(event.get(), &written), 0);
   EXPECT_EQ(written, 1u);
+}
+
+// A message of a socket ends the longest park, with nobody who rings or says that he did.
+TEST(a_ring_that_carries_sockets, is_woken_out_of_parks_and_sleeps_by_a_message) {
+  result<deadline_ring> made = deadline_ring::make();
+  if (!made) GTEST_SKIP() << made.error().text();
+  result<socket_ring> sockets = socket_ring::make(*made);
+  if (!sockets) GTEST_SKIP() << sockets.error().text();
+  const doorbell bell = doorbell::make().value();
+  state_page_owner state = state_page_owner::make().value();
+  const std::function<bool()> requests = [] { return false; };
+  idle_ring<scripted_requests> port(bell, state, waiter, {&requests}, std::move(*made));
+  deadline_ring& ring = port.ring();
+  int ends[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
+  const unique_fd here(ends[0]);
+  const unique_fd there(ends[1]);
+  socket_ring::incoming in;
+  for (uint64_t n = 1; n <= 20; ++n) {
+    const instant started = now();
+    ASSERT_TRUE(sockets->receive(ring, here.get(), in, n));
+    ASSERT_TRUE(ring.submit());
+    port.prepare();
+    std::thread peer([&, n] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(n % 3));
+      EXPECT_TRUE(*send_message(there.get(), std::as_bytes(std::span("hello"))));
+    });
+    while (ring.ended().empty() && now() - started < far) {
+      if (n % 2 == 0) {
+        port.park(started + far, always_false());
+      } else {
+        port.block();
+      }
+      port.prepare();
+    }
+    peer.join();
+    ASSERT_EQ(ring.ended().size(), 1u);
+    const deadline_ring::ended_request e = ring.ended().front();
+    ring.ended().clear();
+    EXPECT_EQ(e.what, n);
+    ASSERT_EQ(e.got, 6);
+    EXPECT_EQ(static_cast<char>(sockets->buffer_of(e)[4]), 'o');
+    sockets->give_back(e);
+    EXPECT_LT(now() - started, from_ms(3'000));
+  }
 }
 
 class a_deadline_ring : public testing::Test {
