@@ -101,7 +101,9 @@ const char* socket_ring::failing_step(deadline_ring& ring) {
   const auto next = [&ring]() -> std::optional<deadline_ring::ended_request> {
     ring.submit();
     const instant until = steady_clock().now() + trial_patience;
-    while (ring.ended().empty() && steady_clock().now() < until) ring.sleep(until);
+    while (ring.ended().empty() && !ring.failed() && steady_clock().now() < until) {
+      ring.sleep(until);
+    }
     if (ring.ended().empty()) return std::nullopt;
     const deadline_ring::ended_request e = ring.ended().front();
     ring.ended().erase(ring.ended().begin());

@@ -70,6 +70,18 @@ def executor_falls_back_where_io_uring_is_denied(node):
 
 
 @test
+def executor_falls_back_where_a_part_of_io_uring_is_denied(node):
+    for part, named in (("--register", "IORING_REGISTER_PROBE"), ("--enter", "does not send")):
+        node.start_gard(config("io-uring"), before=[node.build / "tests/without_io_uring", part])
+        executor = node.status()["executor"]
+        require(executor["running"] == "gpu-reactor", part, executor)
+        require(executor["warning"]["code"] == 3, part, executor)
+        require(named in executor["warning"]["text"], part, executor)
+        waits_run(node)
+        node.stop_gard()
+
+
+@test
 def executor_strict_refuses_to_start_where_it_cannot_run(node):
     status, said = node.refused_gard(config("io-uring", strictness="strict"),
                                      before=[node.build / "tests/without_io_uring"])
