@@ -5,6 +5,7 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <condition_variable>
 #include <csignal>
 #include <mutex>
 
@@ -110,8 +111,12 @@ class engine::parts {
   result<void> open();
   void set_up_thread() {
     executor_thread_snapshot got = set_up_executor_thread(options);
-    const std::lock_guard hold(thread_lock);
-    thread = std::move(got);
+    {
+      const std::lock_guard hold(thread_lock);
+      thread = std::move(got);
+      thread_is_set_up = true;
+    }
+    thread_set_up.notify_one();
   }
   std::string answer(std::string_view json, uint32_t uid) {
     return options.answer ? options.answer(json, request_scope::client(uid)) : "{}";
@@ -131,6 +136,8 @@ class engine::parts {
   host_probe host;
   latency_keeper latency;
   mutable std::mutex thread_lock;
+  std::condition_variable thread_set_up;
+  bool thread_is_set_up = false;
   executor_thread_snapshot thread;  // the executor's, or the last of them
   resolved_executor executor;
   std::optional<ring_parts> ring;  // until the executor has it
@@ -179,6 +186,11 @@ result<void> engine::parts::open() {
   latency_keeper* const told = options.cpu_dma_latency ? &latency : nullptr;
   waits.open(executor.running, decisions, {&bell, &state, host.word_wait.waiter, told},
              std::move(ring), options.settings.limits.naive_workers, [this] { set_up_thread(); });
+  if (executor.running != executor_kind::naive) {
+    // Whoever can ask is told what the thread really got. A naive worker comes with its first wait.
+    std::unique_lock hold(thread_lock);
+    thread_set_up.wait(hold, [this] { return thread_is_set_up; });
+  }
   decisions.with([this](node& n) { n.configure(options.settings.plans, false); });
   state.publish_generation(plan_generation());
   sockets.accept_on(std::move(*listener));
