@@ -27,7 +27,7 @@ class basic_executor {
   template <class T = void>
   using task = basic_task<reactor, T>;
 
-  explicit basic_executor(Clock clock = {}, Idle idle = {})
+  explicit basic_executor(Clock clock = Clock{}, Idle idle = Idle{})
       : clock_(std::move(clock)), idle_(std::move(idle)) {
     reactor_.advance(clock_.now());
   }
