@@ -201,6 +201,10 @@ TEST_P(sockets_of, of_one_that_stops_reading_are_closed_and_others_go_on) {
 
 // It asks without reading: what is kept for it must not grow with what it asks.
 TEST_P(sockets_of, are_not_read_while_their_own_messages_wait) {
+  engine.reset();
+  engine_options o = options_for(GetParam());
+  o.settings.limits.unread_bytes_per_client = unread_bytes_min;  // beyond it, it is dropped
+  start(std::move(o));
   raw_client deaf(engine->path);
   ASSERT_TRUE(deaf.greet("deaf"));
   const auto frame = proto::encode(proto::close{});  // refused, whatever it closes
