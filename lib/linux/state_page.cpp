@@ -1,7 +1,8 @@
 #include "lib/linux/state_page.hpp"
 
 #include <sched.h>
-#include <time.h>
+
+#include "lib/linux/steady_clock.hpp"
 
 namespace gar {
 
@@ -33,17 +34,15 @@ result<state_page_view> state_page_view::receive(unique_fd fd, size_t bytes) {
 
 bool state_page_view::wake_reactor() const {
   // The reactor needs less than a microsecond from its announcement to its sleep, or a time slice
-  // where it was preempted in between. A state that lies for ever must not hold a client for ever.
-  constexpr int yields_max = 100;
-  constexpr int tries_max = 200;
-  constexpr timespec between_tries{0, 100'000};
-  for (int i = 0; i < tries_max && state() == proto::reactor_asleep; ++i) {
+  // where it was preempted in between. Past this the caller has a message to send, which cannot be
+  // lost; on a busy machine a single yield may take longer.
+  constexpr duration tries_last = from_ms(1);
+  steady_clock clock;
+  const instant give_up = clock.now() + tries_last;
+  while (state() == proto::reactor_asleep) {
     if (futex_wake(page().reactor_state) > 0) return true;
-    if (i < yields_max) {
-      ::sched_yield();
-    } else {
-      ::clock_nanosleep(CLOCK_MONOTONIC, 0, &between_tries, nullptr);
-    }
+    if (clock.now() >= give_up) break;
+    ::sched_yield();
   }
   return state() != proto::reactor_asleep;
 }
