@@ -28,6 +28,15 @@ void* operator new(size_t bytes) {
 void* operator new[](size_t bytes) {
   return counted(bytes);
 }
+// The library's algorithms ask for room this way, and give it back by the delete below.
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
+  ++allocations;
+  return std::malloc(bytes ? bytes : 1);
+}
+void* operator new[](size_t bytes, const std::nothrow_t&) noexcept {
+  ++allocations;
+  return std::malloc(bytes ? bytes : 1);
+}
 void operator delete(void* memory) noexcept {
   std::free(memory);
 }
