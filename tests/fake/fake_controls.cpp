@@ -1,6 +1,8 @@
 // The controls that every fake driver exports.
 #include "tests/fake/fake_controls.hpp"
 
+#include <pthread.h>
+
 #include "tests/fake/fake_driver.hpp"
 
 namespace {
@@ -8,6 +10,10 @@ namespace {
 fake::machine& all() {
   return fake::machine::get();
 }
+
+// A child of fork() has no other thread that could give the lock back.
+[[maybe_unused]] const int forks_keep_the_lock_usable = pthread_atfork(
+    [] { all().lock.lock(); }, [] { all().lock.unlock(); }, [] { all().lock.unlock(); });
 
 // The stream that a handle means on this thread.
 fake::stream* stream_of(void* handle) {
