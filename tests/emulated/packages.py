@@ -128,11 +128,13 @@ def unpack(package, into, seconds_left):
 
 
 def debian_mirror():
-    """GAR_DEBIAN_MIRROR, else what this host's apt is configured with, else Debian's own."""
+    """GAR_DEBIAN_MIRROR, else what this host's apt is configured with."""
     if os.environ.get("GAR_DEBIAN_MIRROR"):
         return os.environ["GAR_DEBIAN_MIRROR"]
     found = subprocess.run(
         ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Origin: Debian", "Label: Debian"],
         capture_output=True, text=True, check=False)
     mirrors = found.stdout.split()
-    return mirrors[0] if mirrors else "http://deb.debian.org/debian/"
+    if not mirrors:
+        raise Unavailable("apt knows no mirror of Debian here; GAR_DEBIAN_MIRROR may name one")
+    return mirrors[0]
