@@ -1,15 +1,21 @@
 // A client that an end-to-end test drives: one command a line on stdin, one JSON answer a line.
 //
-//   connect NAME STREAMS           {"mode","connect_ms"}
-//   start COUNT MS                 COUNT asynchronous waits, one behind the other per stream:
-//   {"started"} take MS                        their completions, for at most MS:
-//   {"taken","right","failed",...} wait MS                        one wait on stream 0:
-//   {"error","name","text","right",...} fault NAME VALUE               for stream 0's next record
-//   or work: lost, late, early, device, arm mode                           {"mode"} counters
-//   {"delegated","in_process",...}
+//   connect NAME STREAMS        {"mode","connect_ms"}
+//   start COUNT MS [TIMEOUT_MS] {"started"}: COUNT asynchronous waits, one behind the other on
+//                               each stream
+//   take MS                     {"taken","right","failed",...}: their ends, for at most MS
+//   wait MS                     {"error","name","text","right",...}: one wait on stream 0
+//   fault NAME VALUE            {"error"}: for stream 0's next record or work: lost, late, early,
+//                               device, arm
+//   fork MS                     {"child"}: the exit status of a forked child, 0 if it was refused
+//                               the inherited stream and its own client's wait ended right
+//   mode                        {"mode"}
+//   counters                    {"delegated","in_process",...}
 //
 // "right" means: success came after the work had written its number, its own witness.
 #include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <deque>
@@ -68,6 +74,7 @@ class driven_client {
     if (verb == "take") return take(words);
     if (verb == "wait") return wait(words);
     if (verb == "fault") return fault(words);
+    if (verb == "fork") return forked(words);
     if (verb == "mode") return "{\"mode\":" + std::to_string(gar_mode(client_)) + "}";
     if (verb == "counters") return counters();
     return "{\"unknown\":" + quoted(verb) + "}";
@@ -108,14 +115,18 @@ class driven_client {
   std::string start(std::istream& words) {
     size_t count = 0;
     uint64_t ms = 0;
-    words >> count >> ms;
+    uint64_t timeout_ms = 0;
+    words >> count >> ms >> timeout_ms;
+    gar_wait_options options{};
+    options.struct_bytes = sizeof(options);
+    options.timeout_ns = timeout_ms * 1'000'000;
     for (size_t i = 0; i < count; ++i) {
       stream_state& on = streams_[i % streams_.size()];
       uint64_t sequence = 0;
       int error = submit(on, ms, sequence);
       pending_wait* wait = new pending_wait{&on, on.number};
       if (error == 0) {
-        error = gar_wait_async(on.stream, sequence, nullptr, wait, nullptr);
+        error = gar_wait_async(on.stream, sequence, &options, wait, nullptr);
       }
       if (error != 0) return failed(error);
       ++pending_;
@@ -192,6 +203,29 @@ class driven_client {
     words >> name >> value;
     const int error = gar_sim_fault(streams_[0].queue, faults.at(name), value);
     return error == 0 ? "{\"error\":0}" : failed(error);
+  }
+
+  std::string forked(std::istream& words) {
+    uint64_t ms = 0;
+    words >> ms;
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(child_alone(ms));
+    int status = -1;
+    if (child < 0 || ::waitpid(child, &status, 0) != child) return failed(GAR_E_SYSTEM_CALL);
+    return "{\"child\":" + std::to_string(status) + "}";
+  }
+  // In the child: which step went wrong, 0 for none.
+  int child_alone(uint64_t ms) {
+    uint64_t sequence = 0;
+    if (gar_record(streams_[0].stream, &sequence) != GAR_E_FORKED_CHILD) return 1;
+    if (gar_wait_stream(streams_[0].stream, nullptr, nullptr) != GAR_E_FORKED_CHILD) return 2;
+    driven_client own;
+    std::istringstream name("child 1");
+    own.connect(name);
+    if (gar_mode(own.client_) != GAR_MODE_DAEMON) return 3;
+    if (own.submit(own.streams_[0], ms, sequence) != 0) return 4;
+    if (gar_wait(own.streams_[0].stream, sequence, nullptr, nullptr) != 0) return 5;
+    return truth_of(own.streams_[0]) == own.streams_[0].number ? 0 : 6;
   }
 
   std::string counters() {

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -122,7 +123,7 @@ class Node:
 
         def answers():
             require(self.gard.poll() is None, "gard ended with", self.gard.poll())
-            return self.garctl("version", check=False).returncode == 0
+            return self.looked() is not None
 
         eventually(answers, 10, "gard answers")
         return self.gard
@@ -154,6 +155,18 @@ class Node:
 
     def status(self):
         return self.ask("status")
+
+    def looked(self):
+        """The status without a garctl, for who looks often; None: nobody answers."""
+        try:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as peer:
+                peer.settimeout(5)
+                peer.connect(str(self.control))
+                peer.sendall(b'{"op": "status"}\n')
+                with peer.makefile("rb") as answers:
+                    return json.loads(answers.readline())["result"]
+        except (OSError, ValueError):
+            return None
 
     def demo(self, *arguments, timeout=90):
         return self.run(self.build / "bin/gar-demo", *arguments, timeout=timeout)

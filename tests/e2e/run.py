@@ -10,9 +10,12 @@ import bad_input  # noqa: F401  pylint: disable=unused-import
 import containers  # noqa: F401  pylint: disable=unused-import
 import demo  # noqa: F401  pylint: disable=unused-import
 import executors  # noqa: F401  pylint: disable=unused-import
+import kill  # noqa: F401  pylint: disable=unused-import
 import loss  # noqa: F401  pylint: disable=unused-import
 import plans  # noqa: F401  pylint: disable=unused-import
 import quiet  # noqa: F401  pylint: disable=unused-import
+import soak  # noqa: F401  pylint: disable=unused-import
+import starve  # noqa: F401  pylint: disable=unused-import
 from node import SKIPPED, TESTS, Failure, Node, Skip
 
 
