@@ -38,6 +38,10 @@ constexpr size_t answers_max = 8192;
 constexpr duration again_pause = from_ms(10);
 constexpr duration silent_pause = from_ms(100);
 
+// How long gard's reactor may take from its wake to its look at the ring. Past that the wake went
+// to somebody else who sleeps on the same word, or the reactor waits for a CPU.
+constexpr duration taken_within = from_ms(2);
+
 error lost_link() {
   return error(errc::NotReachable, {"the connection was lost"});
 }
@@ -238,26 +242,64 @@ std::optional<errc> link::submit(mailbox& box, const proto::wait& asked, std::st
     submitted = submitted && ring_->submit(box, request);
   }
   if (!submitted) return alive() ? errc::LimitWaits : errc::NotReachable;
-  notify_gard();
+  const link::asked found = notify_gard();
+  if (box.stepped) see_it_taken(found);
   return std::nullopt;
 }
 
 // There is something in the ring: gard looks at it when it sees the flag, and it looks when the
-// bell changes or it is woken. true: only a message wakes it.
-bool link::ask_gard() {
+// bell changes or it is woken.
+link::asked link::ask_gard() {
   bell_.ask(request_flag_);
   // A value that no stream's record rings, and another one each time.
   bell_.ring(client_id(), UINT16_MAX, asked_.fetch_add(1, std::memory_order_relaxed));
   const uint32_t state = state_.requester_sees();
+  if (state == proto::reactor_awake) return asked::awake;
   // A reactor that stayed on its way to sleep for that long may sleep over this.
-  if (state == proto::reactor_asleep) return !state_.wake_reactor();
-  return state == proto::reactor_asleep_message;
+  return state == proto::reactor_asleep && state_.wake_reactor() ? asked::woken : asked::by_message;
 }
 
-void link::notify_gard() {
-  if (!ask_gard()) return;
+link::asked link::notify_gard() {
+  const asked found = ask_gard();
+  if (found == asked::by_message) kick();
+  return found;
+}
+
+void link::kick() {
   std::lock_guard lock(send_lock_);
   send(proto::kick{});  // where the socket has no room gard has messages to wake for
+}
+
+// A reactor that is awake looks at the ring before it sleeps again. One that is asleep beside what
+// it was asked may have been on its way there while the wake went to a stranger.
+instant link::must_be_taken_by(mailbox& box) {
+  if (ring_->took(box) || box.kick_due == instant::never()) return instant::never();
+  if (!state_.requester_sees_sleep()) return instant::never();
+  const instant now = steady_clock().now();
+  if (box.kick_due == instant{}) box.kick_due = now + taken_within;
+  if (now >= box.kick_due) {
+    box.kick_due = instant::never();  // once
+    kick();
+  }
+  return box.kick_due;
+}
+
+void link::see_it_taken(asked found) {
+  if (found != asked::woken || !state_.requester_sees_sleep()) return;
+  const instant due = steady_clock().now() + taken_within;
+  // Pairs with the exchange in kick_if_not_taken: whoever leaves the look to an earlier one has its
+  // request seen by it.
+  uint64_t set = taken_due_ns_.load(std::memory_order_seq_cst);
+  while (due.ns < set) {
+    if (taken_due_ns_.compare_exchange_weak(set, due.ns)) return service_.need_by(due);
+  }
+}
+
+void link::kick_if_not_taken(instant now) {
+  if (taken_due_ns_.load(std::memory_order_relaxed) > now.ns) return;
+  taken_due_ns_.exchange(instant::never().ns, std::memory_order_seq_cst);
+  if (ring_->took_all() && ring_->took_outcomes()) return;
+  if (state_.requester_sees_sleep()) send(proto::kick{});
 }
 
 uint32_t link::point_number(std::string_view point, bool& sent) {
@@ -279,11 +321,20 @@ void link::collect(mailbox& box, owner_wait& into, bool confirmed) {
 }
 
 void link::await_news(mailbox& box, uint32_t seen, instant until, duration look) {
-  if (ring_) {
-    after_taking(ring_->await_news(box, seen, until, look, service_.step));
-  } else {
+  if (!ring_) {
     futex_wait(box.signal, seen, until);
+    return;
   }
+  ring_waits::taken what;
+  if (look) {
+    const instant looks_until = std::min(steady_clock().now() + look, until);
+    what = ring_->look_for_news(box, seen, looks_until, service_.step);
+  }
+  if (box.signal_now() == seen) {
+    const instant sleeps_until = std::min(until, must_be_taken_by(box));
+    what.add(ring_->sleep_for_news(box, seen, sleeps_until, service_.step));
+  }
+  after_taking(what);
 }
 
 void link::take_ring() {
@@ -319,7 +370,7 @@ void link::forget(mailbox& box, bool cancel) noexcept {
   if (!box.registered && !ring_) return;
   try {
     if (ring_) {
-      if (ring_->forget(box, cancel)) notify_gard();
+      if (ring_->forget(box, cancel)) see_it_taken(notify_gard());
       if (ring_->cancels_left()) again_by(steady_clock().now());
       return;
     }
@@ -352,7 +403,7 @@ instant link::add_outcome(const proto::outcome_entry& entry, std::string_view po
 
 instant link::sends_due() const {
   std::lock_guard lock(send_lock_);
-  return std::min(outcomes_.due(), again_due_);
+  return std::min({outcomes_.due(), again_due_, instant{taken_due_ns_.load()}});
 }
 
 void link::send_due(instant now) {
@@ -364,13 +415,14 @@ void link::send_due(instant now) {
       send_answers(now);
     }
     if (outcomes_.due() <= now) send_outcomes();
+    if (ring_) kick_if_not_taken(now);
   }
   if (ring_) serve_ring(now);
 }
 
 // What waits for ends that nobody else may be there to read.
 void link::serve_ring(instant now) {
-  if (ring_->submit_cancels()) notify_gard();
+  if (ring_->submit_cancels()) see_it_taken(notify_gard());
   take_ring();
   bool left = ring_->cancels_left();
   {
@@ -394,7 +446,9 @@ bool link::send_outcomes() {
         std::find_if_not(part.begin(), part.end(),
                          [this](const proto::outcome_entry& e) { return ring_->put_outcome(e); });
     ring_->show_outcomes();
-    if (ask_gard()) send(proto::kick{});
+    const asked found = ask_gard();
+    if (found == asked::by_message) send(proto::kick{});
+    see_it_taken(found);
     outcomes_.put_back({left, part.end()}, steady_clock().now());
   }
   return send_outcomes_by_socket();

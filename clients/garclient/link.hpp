@@ -121,6 +121,7 @@ class link {
   // ---- What is sent later: outcomes, and what the socket had no room for.
   // Says when the outcome must be sent.
   instant add_outcome(const proto::outcome_entry& entry, std::string_view point, instant now);
+  // When send_due has something to do: to send, or to see whether gard took what it was asked.
   instant sends_due() const;
   void send_due(instant now);
   void send_last_outcomes();
@@ -151,8 +152,21 @@ class link {
   void after_taking(const ring_waits::taken& what);
   void again_by(instant now);
   void serve_ring(instant now);
-  void notify_gard();
-  bool ask_gard();
+  // What gard's reactor was found doing, and what that asks of who just put something into the
+  // ring.
+  enum class asked : uint8_t {
+    awake,       // it looks by itself
+    woken,       // somebody was woken, and that may have been another sleeper on the same word
+    by_message,  // nothing but a `kick` reaches it
+  };
+  asked ask_gard();
+  asked notify_gard();
+  void kick();
+  // Of a wait's thread, before it sleeps: until when, at most.
+  instant must_be_taken_by(mailbox& box);
+  // Of those who leave: the service thread looks.
+  void see_it_taken(asked found);
+  void kick_if_not_taken(instant now);  // send_lock_ held
   std::optional<errc> submit(mailbox& box, const proto::wait& asked, std::string_view point);
   // Now, or later where the socket has no room; gard ends what it has not heard of when this
   // connection ends.
@@ -184,6 +198,8 @@ class link {
   std::vector<proto::status_entry> answers_;  // not sent yet; at most one a stream
   std::vector<proto::message> unsent_;        // cancels and closes
   instant again_due_ = instant::never();      // of answers and unsent
+
+  std::atomic<uint64_t> taken_due_ns_{instant::never().ns};  // when what was asked must be taken
 
   mutable std::mutex pending_lock_;
   uint64_t next_cookie_ = 1;

@@ -35,6 +35,8 @@ struct mailbox {
   uint32_t slot = no_slot;
   uint32_t stream_id = 0;
   uint64_t target = 0;
+  uint64_t submitted = 0;  // requests in the ring, up to this one
+  instant kick_due;        // the wait's thread alone: gard is sent a message if it has not taken it
 
   // News.
   std::optional<proto::completion_entry> completion;

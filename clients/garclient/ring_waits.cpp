@@ -35,6 +35,11 @@ void ring_waits::release(uint32_t index) {
   free_.push_back(static_cast<uint16_t>(index));
 }
 
+bool ring_waits::took_all() const {
+  std::lock_guard lock(lock_);
+  return ring_.taken(ring_.submitted());
+}
+
 bool ring_waits::no_slot_free() const {
   std::lock_guard lock(lock_);
   return free_.empty();
@@ -50,6 +55,7 @@ bool ring_waits::submit(mailbox& box, const proto::ring_request& asked) {
   box.stream_id = asked.stream;
   box.target = asked.target;
   ring_.submit_wait(*index, asked);
+  box.submitted = ring_.submitted();
   return true;
 }
 
@@ -215,8 +221,8 @@ bool ring_waits::may_sleep(const mailbox& box, uint32_t seen) const {
   return box.signal_now() == seen && !ring_.has_end() && !broken();
 }
 
-ring_waits::taken ring_waits::look_for(mailbox& box, uint32_t seen, instant until,
-                                       const step_function& step) {
+ring_waits::taken ring_waits::look_for_news(mailbox& box, uint32_t seen, instant until,
+                                            const step_function& step) {
   taken what;
   const steady_clock clock;
   while (box.signal_now() == seen && !broken()) {
@@ -231,11 +237,10 @@ ring_waits::taken ring_waits::look_for(mailbox& box, uint32_t seen, instant unti
   return what;
 }
 
-ring_waits::taken ring_waits::await_news(mailbox& box, uint32_t seen, instant until, duration look,
-                                         const step_function& step) {
+ring_waits::taken ring_waits::sleep_for_news(mailbox& box, uint32_t seen, instant until,
+                                             const step_function& step) {
   const steady_clock clock;
   taken what;
-  if (look) what = look_for(box, seen, std::min(clock.now() + look, until), step);
   bool reads = false;
   {
     std::lock_guard lock(lock_);

@@ -12,7 +12,7 @@
 // Invariants: a slot is used again only when gard has ended what was in it. While somebody is
 // asleep there is a reader, or one of them has been woken to become it. What gard wrote that cannot
 // be makes the ring broken for good, and every wait lost; it never ends one.
-// Threads: any. Lock order: none is taken within its own. Blocking: await_news.
+// Threads: any. Lock order: none is taken within its own. Blocking: sleep_for_news.
 // Allocation: none after the constructor.
 #pragma once
 
@@ -61,10 +61,14 @@ class ring_waits {
   bool has_end() const { return ring_.has_end(); }
   bool no_slot_free() const;
 
-  // Waits for news of the mailbox behind `seen`, until `until`: looks for `look` and then sleeps.
-  // What it took meanwhile.
-  taken await_news(mailbox& box, uint32_t seen, instant until, duration look,
-                   const step_function& step);
+  // Waits for news of the mailbox behind `seen`, until `until`: without a pause, or asleep. What it
+  // took meanwhile.
+  taken look_for_news(mailbox& box, uint32_t seen, instant until, const step_function& step);
+  taken sleep_for_news(mailbox& box, uint32_t seen, instant until, const step_function& step);
+
+  // gard has taken the mailbox's request; everything that was asked.
+  bool took(const mailbox& box) const { return ring_.taken(box.submitted); }
+  bool took_all() const;
 
   // What cannot be was read. The waits have been told that they are lost.
   bool broken() const { return broken_.load(std::memory_order_acquire); }
@@ -77,9 +81,10 @@ class ring_waits {
   void drain_pipe() const { ring_.drain_pipe(); }
   int pipe_fd() const { return ring_.pipe_fd(); }
 
-  // ---- Outcomes: one thread at a time.
+  // ---- Outcomes: one thread at a time, and so is took_outcomes.
   bool put_outcome(const proto::outcome_entry& entry) { return ring_.put_outcome(entry); }
   void show_outcomes() const { ring_.show_outcomes(); }
+  bool took_outcomes() const { return ring_.outcomes() == 0; }
 
  private:
   struct slot {
@@ -102,7 +107,6 @@ class ring_waits {
 
   // The reader's: would it be woken for what comes from here on?
   bool may_sleep(const mailbox& box, uint32_t seen) const;
-  taken look_for(mailbox& box, uint32_t seen, instant until, const step_function& step);
 
   ring_client ring_;
   std::atomic<bool> broken_{false};

@@ -83,6 +83,10 @@ bool ring_client::room() const {
   return untaken < entries_ || untaken > UINT64_MAX / 2;
 }
 
+bool ring_client::taken(uint64_t count) const {
+  return static_cast<int64_t>(load(header().submit_head, std::memory_order_acquire) - count) >= 0;
+}
+
 void ring_client::submit_wait(uint16_t index, const proto::ring_request& asked) {
   copy_out(slot(index).request, asked);
   submit(index, proto::submit_wait);

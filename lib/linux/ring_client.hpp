@@ -36,6 +36,9 @@ class ring_client {
   void submit_wait(uint16_t slot, const proto::ring_request& asked);
   void submit_point(uint16_t slot, uint32_t number, std::string_view name);
   void submit_cancel(uint16_t slot);
+  // So many were submitted. Has gard taken the first `count`? A head that lies is gard's loss.
+  uint64_t submitted() const { return submit_tail_; }
+  bool taken(uint64_t count) const;
 
   // ---- Ends.
   struct end {
@@ -59,7 +62,7 @@ class ring_client {
   // false: there is no room now. gard sees those that were put when they are shown.
   bool put_outcome(const proto::outcome_entry& entry);
   void show_outcomes() const;
-  // Those that gard has not taken.
+  // Those that gard has not taken, of those that were put.
   size_t outcomes() const;
 
  private:

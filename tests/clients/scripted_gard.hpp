@@ -20,6 +20,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "lib/core/codec.hpp"
@@ -45,6 +46,7 @@ struct gard_script {
   std::chrono::milliseconds deaf{0};       // reads nothing so long after its welcome
   uint32_t ring_entries = 0;               // 0: gives no ring
   bool takes_outcomes = true;              // out of the ring
+  bool takes_when_kicked = false;          // looks at the ring once for each kick
   uint32_t state = proto::reactor_awake;   // what its state page says
   // Called for every wait before anything else; true: it is dealt with.
   std::function<bool(const proto::wait&)> on_wait;
@@ -141,6 +143,8 @@ class scripted_gard {
     std::lock_guard lock(mutex_);
     return connections_.size();
   }
+  // The word that its reactor sleeps on.
+  const uint32_t& state_word() const { return state_.word(); }
   // What the word of the n-th stream opened here says.
   uint64_t word(size_t stream) {
     std::lock_guard lock(mutex_);
@@ -169,7 +173,7 @@ class scripted_gard {
       std::unique_lock lock(mutex_);
       for (auto c = connections_.begin(); c != connections_.end();) {
         if (read_all(*c, lock)) {
-          if (c->ring) read_ring(*c, lock);
+          if (c->ring && looks_at_rings()) read_ring(*c, lock);
           watch(*c);
           ++c;
         } else {
@@ -178,6 +182,8 @@ class scripted_gard {
       }
     }
   }
+
+  bool looks_at_rings() { return !script_.takes_when_kicked || std::exchange(kicked_, false); }
 
   void accept_new() {
     auto accepted = accept_from(listener_.get());
@@ -205,6 +211,7 @@ class scripted_gard {
     if (const auto* o = std::get_if<proto::open>(&m)) return open(c, *o);
     if (const auto* x = std::get_if<proto::close>(&m)) return reply(c, proto::closed{x->cookie});
     if (const auto* x = std::get_if<proto::cancel>(&m)) return cancel(c, *x);
+    if (std::get_if<proto::kick>(&m)) kicked_ = true;
     if (const auto* several = std::get_if<proto::waits>(&m)) {
       for (const proto::wait& w : several->entries) wait(c, w, lock);
     }
@@ -353,6 +360,7 @@ class scripted_gard {
   gard_script script_;
   std::list<connection> connections_;
   std::vector<proto::message> log_;
+  bool kicked_ = false;
   unique_fd listener_;
   doorbell bell_;
   state_page_owner state_;

@@ -284,6 +284,89 @@ TEST_F(with_ring, a_reactor_that_stays_on_its_way_to_sleep_is_sent_a_message_and
   EXPECT_GE(gard_->await<proto::kick>(1).size(), 1u);
 }
 
+// Sleeps on the word that gard's reactor sleeps on, as any process that maps the state page can,
+// and so is woken by what was meant for the reactor.
+class stranger {
+ public:
+  explicit stranger(const uint32_t& word) : word_(word), thread_([this] { sleep_again(); }) {
+    while (futex_wake(word_) == 0) std::this_thread::yield();
+  }
+  ~stranger() {
+    over_ = true;
+    while (!left_) futex_wake(word_);
+    thread_.join();
+  }
+  int woken() const { return woken_; }
+
+ private:
+  void sleep_again() {
+    while (!over_) {
+      futex_wait(word_, proto::reactor_asleep);
+      ++woken_;
+    }
+    left_ = true;
+  }
+  const uint32_t& word_;
+  std::atomic<int> woken_{0};
+  std::atomic<bool> over_{false};
+  std::atomic<bool> left_{false};
+  std::thread thread_;
+};
+
+// gard's reactor was between its announcement and its sleep when the wake came, and sleeps beside
+// the request until the owner's backstop, were it not asked again by message.
+class with_a_stranger : public with_ring {
+ protected:
+  void start() {
+    gard_script s;
+    s.plan = patient;
+    s.state = proto::reactor_asleep;
+    s.takes_when_kicked = true;
+    start_and_open(s);
+    while (std::atomic_ref<uint32_t>(const_cast<uint32_t&>(gard_->state_word())) !=
+           proto::reactor_asleep) {
+      std::this_thread::yield();
+    }
+    stranger_ = std::make_unique<stranger>(gard_->state_word());
+  }
+  void TearDown() override {
+    stranger_.reset();
+    with_ring::TearDown();
+  }
+
+  static constexpr int waits = 10;
+  std::unique_ptr<stranger> stranger_;
+};
+
+TEST_F(with_a_stranger, that_takes_its_wake_a_wait_ends_long_before_its_owners_backstop) {
+  start();
+  const int before = stranger_->woken();
+  for (int i = 0; i < waits; ++i) EXPECT_EQ(wait(submit_and_record(20 * ms)).delegated, 1);
+  EXPECT_GT(stranger_->woken(), before);
+  EXPECT_EQ(counters().owner_backstops, 0u);
+  EXPECT_EQ(counters().delegated, uint64_t{waits});
+}
+
+TEST_F(with_a_stranger, that_takes_its_wake_an_asynchronous_wait_ends_as_soon) {
+  start();
+  const int before = stranger_->woken();
+  for (int i = 0; i < waits; ++i) {
+    ASSERT_EQ(gar_wait_async(stream_, submit_and_record(20 * ms), nullptr, nullptr, nullptr), 0);
+    EXPECT_EQ(take_all(1), 1u);
+  }
+  EXPECT_GT(stranger_->woken(), before);
+  EXPECT_EQ(counters().owner_backstops, 0u);
+  EXPECT_EQ(counters().delegated, uint64_t{waits});
+}
+
+TEST_F(with_a_stranger, that_takes_its_wake_outcomes_arrive) {
+  start();
+  gar_wait_options o = wait_options();
+  o.flags = GAR_WAIT_INLINE;
+  ASSERT_EQ(gar_wait(stream_, submit_and_record(1 * ms), &o, nullptr), 0);
+  EXPECT_EQ(gard_->await<proto::outcomes>(1).size(), 1u);
+}
+
 TEST_F(with_ring, outcomes_that_it_has_no_room_for_go_by_socket) {
   gard_script s;
   s.takes_outcomes = false;

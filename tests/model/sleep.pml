@@ -13,6 +13,7 @@ proctype client(byte c) {
   :: n <= ROUNDS_OF(c) -> client_submit(c, n); n++
   :: else -> break
   od;
+  client_looks_again(c, ROUNDS_OF(c));
   target[c] == ROUNDS_OF(c)
 }
 
@@ -25,7 +26,7 @@ proctype io() {
   :: else -> break
   od;
   FENCED(IO) && !memory[WAITING]
-#ifdef KICKS
+#ifndef NO_KICKS
   ;
 end_kicks:
   do
@@ -35,11 +36,12 @@ end_kicks:
 }
 
 #ifdef STRANGER
-/* Another process that may read the state page, and so may sleep on it too. */
+/* Another process that may read the state page, and so may sleep on it too, again and again. */
 proctype stranger() {
-  d_step { futex_wait(STRANGER_ID, STATE, ASLEEP) };
 end_stranger:
-  !asleep[STRANGER_ID]
+  do
+  :: d_step { !asleep[STRANGER_ID] && memory[STATE] == ASLEEP -> asleep[STRANGER_ID] = STATE }
+  od
 }
 #endif
 

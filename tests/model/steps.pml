@@ -135,6 +135,21 @@ inline client_wakes_reactor(c) {
 #endif
 }
 
+/* Who was woken may have been somebody else who sleeps on the state's word, while the reactor was on
+ * its way there. So a client that is about to block or to leave looks again, after a while: of a
+ * reactor that sleeps beside its request it asks a wake by message. */
+inline client_looks_again(c, n) {
+#ifndef NO_LOOK_AGAIN
+  if
+  :: target[c] >= n
+  :: target[c] < n && memory[STATE] != ASLEEP
+  :: d_step { target[c] < n && memory[STATE] == ASLEEP -> kicks++ }
+  fi
+#else
+  skip
+#endif
+}
+
 /* ---- Another thread of gard hands over request n: queue, bell, fence, state, which it changes
  * before it wakes. The queue is under a lock, so `waiting` stands for both. */
 inline gard_submit(n) {
