@@ -100,6 +100,12 @@ const std::vector<bench_case>& all_cases() {
        "timerfd and io_uring",
        {},
        run_sleep},
+      {"syscalls",
+       "which system calls does a completion cost gard's reactor and the waiting thread?",
+       "one wake of a blocked client; none of one that looks",
+       "their time, the service thread",
+       {},
+       run_syscalls},
   };
   return cases;
 }

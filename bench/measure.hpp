@@ -133,5 +133,6 @@ case_result run_idle(const options&);
 case_result run_footprint(const options&);
 case_result run_start(const options&);
 case_result run_sleep(const options&);
+case_result run_syscalls(const options&);
 
 }  // namespace gar::bench

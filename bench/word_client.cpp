@@ -48,12 +48,14 @@ const gar_device_ops& word_client::ops() {
   return verbs;
 }
 
-word_client::word_client(const std::string& socket, const std::string& name, size_t streams) {
+word_client::word_client(const std::string& socket, const std::string& name, size_t streams,
+                         std::optional<uint32_t> look_us) {
   gar_client_options options{};
   options.struct_bytes = sizeof(options);
   options.socket_path = socket.c_str();
   options.name = name.c_str();
-  options.flags = GAR_CLIENT_NEED_DAEMON;
+  options.flags = GAR_CLIENT_NEED_DAEMON | (look_us ? GAR_CLIENT_LOOK : 0);
+  options.look_us = look_us.value_or(0);
   must_be_ok(gar_connect(&options, &client_), "gar_connect");
   try {
     for (size_t i = 0; i < streams; ++i) {

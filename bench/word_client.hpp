@@ -9,6 +9,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,9 @@ void must_be_ok(int error, const char* call);
 
 class word_client {
  public:
-  word_client(const std::string& socket, const std::string& name, size_t streams);
+  // `look_us`: how long its waits look before they block; none: as shipped.
+  word_client(const std::string& socket, const std::string& name, size_t streams,
+              std::optional<uint32_t> look_us = std::nullopt);
   ~word_client();
   word_client(const word_client&) = delete;
   word_client& operator=(const word_client&) = delete;
