@@ -150,6 +150,8 @@ class client {
   // there is no memory for is left out.
   void settle_accounts(const wait_order& order, const plan& how, const wait_end& end) noexcept;
   void account(const wait_order& order, const plan& how, const wait_end& end);
+  void count(const wait_end& end, booking as);
+  void learn(const wait_order& order, const plan& how, const wait_end& end);
   void count_refused(const wait_order& order);
   void add_outcome(const wait_order& order, const wait_end& end, uint8_t what);
   uint64_t estimate_key(const wait_order& order);  // estimates_lock_ held
@@ -188,6 +190,7 @@ class client {
 
   std::mutex estimates_lock_;
   estimates estimates_;
+  estimates rehearsed_{1};  // what rehearsals record
   point_numbers points_;
 
   mutable std::mutex link_lock_;

@@ -1,6 +1,7 @@
 // One wait on the thread that waits: inline, or delegated to gard and finished here.
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <new>
 #include <utility>
 
@@ -24,10 +25,17 @@ plan without_stores(const stream& s, const plan& asked) {
   return {park_kind::poll, {}, {}, asked.predict};
 }
 
+result<wait_report> run_on_thread(const wait_request& request, inline_port& port) {
+  thread_local inline_host host;
+  steady_clock clock;
+  exact_timer timer;
+  return host.run(run_wait(host, request, port, clock, timer), "gar_wait");
+}
+
 }  // namespace
 
 wait_end client::wait(const wait_order& order) {
-  want_link_for(order.of);
+  if (order.as == booking::real) want_link_for(order.of);
   std::optional<wait_end> end;
   plan_cache::choice c = choose(order);
   for (int picks = 0;; ++picks) {
@@ -100,15 +108,20 @@ std::shared_ptr<link> client::delegate_to(const wait_order& order, const plan& h
 }
 
 wait_end client::run_inline(const wait_order& order, const plan& how, const binding& where) {
-  thread_local inline_host host;
-  inline_port port(*order.of, where, how, order.sequence, order.deadline);
   steady_clock clock;
-  exact_timer timer;
   const wait_request request{how, sleep_for(order, how), order.sequence, order.start,
                              order.deadline};
+  std::function<void()> rehearse;
+  if (request.sleep && order.rehearse && order.of->is_confirmed(where.base)) {
+    rehearse = [&] {
+      order.rehearse(where.base);
+      (void)order.of->check_recorded(order.sequence);  // a look at the record that goes at the end
+    };
+  }
+  inline_port port(*order.of, where, how, order.sequence, order.deadline, std::move(rehearse));
   wait_end end;
   end.ended = gard_would_run(order, how) ? wait_end::by::no_gard : wait_end::by::owner;
-  result<wait_report> report = host.run(run_wait(host, request, port, clock, timer), "gar_wait");
+  result<wait_report> report = run_on_thread(request, port);
   if (report) {
     end.report = *report;
   } else {
@@ -147,24 +160,8 @@ void client::count_refused(const wait_order& order) {
 }
 
 void client::account(const wait_order& order, const plan& how, const wait_end& end) {
-  ++tally_.waits;
-  const bool by_gard = end.ended == wait_end::by::gard;
-  const bool without = end.ended == wait_end::by::no_gard || end.ended == wait_end::by::backstop;
-  if (by_gard) ++tally_.delegated;
-  if (without) ++tally_.in_process;
-  if (end.ended == wait_end::by::backstop) ++tally_.owner_backstops;
-  tally_.early_words += end.report.early_words;
-
-  sample seen = end.report.sample;
-  if (by_gard && !end.failure) {
-    // What gard learned from this wait is learned here too, for the day it is gone.
-    seen = end.report.kind == wait_kind::late ? sample::late(end.report.wait)
-                                              : sample::exact(end.report.wait);
-  }
-  if (!end.failure && seen.what != sample::kind::none) {
-    std::lock_guard lock(estimates_lock_);
-    estimates_.record(estimate_key(order), seen, how);
-  }
+  count(end, order.as);
+  learn(order, how, end);
   for (uint32_t i = 0; i < end.report.early_words; ++i) {
     add_outcome(order, end, proto::outcome_early_word);
   }
@@ -172,6 +169,34 @@ void client::account(const wait_order& order, const plan& how, const wait_end& e
   if (end.ended == wait_end::by::owner || end.ended == wait_end::by::no_gard) {
     add_outcome(order, end, proto::outcome_wait);
   }
+}
+
+void client::count(const wait_end& end, booking as) {
+  const uint64_t one = as == booking::real ? 1 : 0;
+  const bool without = end.ended == wait_end::by::no_gard || end.ended == wait_end::by::backstop;
+  tally_.waits += one;
+  if (end.ended == wait_end::by::gard) tally_.delegated += one;
+  if (without) tally_.in_process += one;
+  if (end.ended == wait_end::by::backstop) tally_.owner_backstops += one;
+  if (end.report.early_words > 0) tally_.early_words += end.report.early_words * one;
+}
+
+void client::learn(const wait_order& order, const plan& how, const wait_end& end) {
+  sample seen = end.report.sample;
+  if (end.ended == wait_end::by::gard) {
+    // What gard learned from this wait is learned here too, for the day it is gone.
+    seen = end.report.kind == wait_kind::late ? sample::late(end.report.wait)
+                                              : sample::exact(end.report.wait);
+  }
+  if (end.failure || seen.what == sample::kind::none) return;
+  std::lock_guard lock(estimates_lock_);
+  const uint64_t key = estimate_key(order);
+  if (order.as == booking::rehearsed) {
+    (void)estimates_.sleep_for(key, how);
+    rehearsed_.record(0, seen, how);
+    return;
+  }
+  estimates_.record(key, seen, how);
 }
 
 void client::add_outcome(const wait_order& order, const wait_end& end, uint8_t what) {
@@ -192,7 +217,8 @@ void client::add_outcome(const wait_order& order, const wait_end& end, uint8_t w
     e.kind = static_cast<uint8_t>(end.report.kind);
     e.sample = static_cast<uint8_t>(end.report.sample.what);
   }
-  service_.need_by(at->via->add_outcome(e, order.point, steady_clock().now()));
+  const instant now = order.start + end.report.wait;
+  service_.need_by(at->via->add_outcome(e, order.point, now, order.as));
 }
 
 }  // namespace gar::owner

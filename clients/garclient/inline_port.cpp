@@ -31,13 +31,14 @@ duration process_margin_floor() {
 }
 
 inline_port::inline_port(stream& of, const binding& where, const plan& how, uint64_t sequence,
-                         instant deadline)
+                         instant deadline, std::function<void()> before_park)
     : of_(&of),
       where_(&where),
       how_(how),
       sequence_(sequence),
       deadline_(deadline),
-      pace_(process_word_waiter().pace()) {}
+      pace_(process_word_waiter().pace()),
+      before_park_(std::move(before_park)) {}
 
 result<bool> inline_port::block(uint64_t sequence) {
   if (of_->word_is_authority()) return block_on_word(sequence);
@@ -46,6 +47,7 @@ result<bool> inline_port::block(uint64_t sequence) {
 }
 
 result<bool> inline_port::poll(uint64_t sequence) {
+  if (before_park_) before_park_();
   // A flag plan comes here after an early word: its owner asked for no spinning.
   if (how_.park == park_kind::flag) return query_with_pauses(sequence, how_.backstop);
   if (of_->word_is_authority() || !of_->device()->has_poll()) return query_without_pause(sequence);
@@ -59,6 +61,7 @@ duration inline_port::left() const {
 
 result<park_answer> inline_port::park(park_bound bound) {
   const uint64_t& word = where_->word();
+  if (before_park_) before_park_();
   if (of_->device() && of_->device()->has_park()) {
     return park_answer{of_->device()->park(word, sequence_, bound.park), 1};
   }

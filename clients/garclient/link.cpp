@@ -389,13 +389,18 @@ void link::forget(mailbox& box, bool cancel) noexcept {
 
 // ---- Outcomes.
 
-instant link::add_outcome(const proto::outcome_entry& entry, std::string_view point, instant now) {
+instant link::add_outcome(const proto::outcome_entry& entry, std::string_view point, instant now,
+                          booking how) {
   std::lock_guard lock(send_lock_);
   if (!alive()) return instant::never();
   proto::outcome_entry e = entry;
   bool sent = true;
   e.point = point_number(point, sent);
   if (!sent) e.point = 0;
+  if (how == booking::rehearsed) {
+    outcomes_.rehearse(e, now);
+    return instant::never();
+  }
   outcomes_.add(e, now);
   if (ring_ && outcomes_.size() >= proto::ring_outcomes / 2) send_outcomes();
   return outcomes_.due();

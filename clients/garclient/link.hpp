@@ -31,6 +31,7 @@
 
 #include "clients/garclient/mailbox.hpp"
 #include "clients/garclient/ring_waits.hpp"
+#include "clients/garclient/wait_order.hpp"
 #include "clients/garclient/word_page.hpp"
 #include "lib/core/codec.hpp"
 #include "lib/core/outcome_box.hpp"
@@ -120,7 +121,8 @@ class link {
 
   // ---- What is sent later: outcomes, and what the socket had no room for.
   // Says when the outcome must be sent.
-  instant add_outcome(const proto::outcome_entry& entry, std::string_view point, instant now);
+  instant add_outcome(const proto::outcome_entry& entry, std::string_view point, instant now,
+                      booking how);
   // When send_due has something to do: to send, or to see whether gard took what it was asked.
   instant sends_due() const;
   void send_due(instant now);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +17,12 @@
 
 namespace gar::owner {
 
+// A wait that sleeps goes through its own end before that comes, time and again while it looks for
+// its word: after milliseconds of sleep little of what the end needs is in the caches, and to fetch
+// it takes several times as long as to run it. So it makes a second wait, for a number that is
+// confirmed, whose end is booked as a rehearsal: everything is gone through, and nothing changes.
+enum class booking : uint8_t { real, rehearsed };
+
 struct wait_order {
   std::shared_ptr<stream> of;
   uint64_t sequence = 0;
@@ -24,6 +31,9 @@ struct wait_order {
   std::string point;  // may be empty
   uint32_t rows = 0;
   bool run_inline = false;
+  booking as = booking::real;
+  // Makes the second wait; may be empty.
+  std::function<void(uint64_t confirmed)> rehearse;
 };
 
 struct wait_end {

@@ -35,6 +35,15 @@ class outcome_box {
     entries_.push_back(entry);
   }
 
+  // Touches what `add` will, and changes nothing.
+  void rehearse(const proto::outcome_entry& entry, instant now) {
+    if (entries_.size() == entries_max) return;
+    const instant due = due_;
+    add(entry, now);
+    entries_.pop_back();
+    due_ = due;
+  }
+
   // When they must be sent.
   instant due() const { return entries_.empty() ? instant::never() : due_; }
   size_t size() const { return entries_.size(); }

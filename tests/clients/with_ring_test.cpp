@@ -367,6 +367,31 @@ TEST_F(with_a_stranger, that_takes_its_wake_outcomes_arrive) {
   EXPECT_EQ(gard_->await<proto::outcomes>(1).size(), 1u);
 }
 
+// Such a wait goes through its end once before it comes.
+TEST_F(with_ring, an_inline_wait_that_slept_is_counted_and_told_once) {
+  gard_script s;
+  s.plan =
+      "flag:park_us=1000,backstop_us=1000000"
+      "+predict:margin_us=500,min_sleep_us=50,max_sleep_us=50000,window=8";
+  start_and_open(s);
+  gar_wait_options o = wait_options();
+  o.flags = GAR_WAIT_INLINE;
+  o.point = "read back";
+  constexpr size_t waits = 6;
+  for (size_t i = 0; i < waits; ++i) {
+    gar_report r{};
+    ASSERT_EQ(gar_wait(stream_, submit_and_record(5 * ms), &o, &r), 0) << last_text();
+    EXPECT_EQ(truth(), work_);
+  }
+  EXPECT_EQ(counters().waits, uint64_t{waits});
+  size_t told = 0;
+  for (size_t messages = 1; told < waits; ++messages) {
+    told = 0;
+    for (const auto& m : gard_->await<proto::outcomes>(messages)) told += m.entries.size();
+  }
+  EXPECT_EQ(told, waits);
+}
+
 TEST_F(with_ring, outcomes_that_it_has_no_room_for_go_by_socket) {
   gard_script s;
   s.takes_outcomes = false;

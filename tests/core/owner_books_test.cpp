@@ -24,6 +24,21 @@ TEST(outcome_box, has_nothing_due_once_empty) {
   EXPECT_EQ(box.due(), instant::never());
 }
 
+TEST(outcome_box, is_as_it_was_after_a_rehearsal) {
+  outcome_box box;
+  box.rehearse({}, {5});
+  EXPECT_EQ(box.size(), 0u);
+  EXPECT_EQ(box.due(), instant::never());
+  box.add({}, {10});
+  const instant due = box.due();
+  box.rehearse({}, {99});
+  EXPECT_EQ(box.size(), 1u);
+  EXPECT_EQ(box.due(), due);
+  for (size_t i = 1; i < outcome_box::entries_max; ++i) box.add({}, {10});
+  box.rehearse({}, {99});
+  EXPECT_EQ(box.dropped(), 0u);
+}
+
 TEST(outcome_box, gives_the_oldest_first_in_parts) {
   outcome_box box;
   for (uint32_t i = 0; i < 5; ++i) {
