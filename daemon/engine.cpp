@@ -178,14 +178,18 @@ result<void> engine::parts::open() {
   for (const int number : {SIGTERM, SIGINT}) ends.add(number);
   reloads.add(SIGHUP);
   // First of all: of two gards that start, one stops here, before it has a thread.
-  result<unique_fd> listener = listen_at(options.socket_path, {.type = socket_type::seqpacket,
-                                                               .mode = options.socket_mode,
-                                                               .group = options.socket_group,
-                                                               .backlog = 1024});
-  if (!listener) return listener.error();
+  if (!options.listener) {
+    result<unique_fd> made = listen_at(options.socket_path, {.type = socket_type::seqpacket,
+                                                             .mode = options.socket_mode,
+                                                             .group = options.socket_group,
+                                                             .backlog = 1024});
+    if (!made) return made.error();
+    options.listener = std::move(*made);
+  }
   latency_keeper* const told = options.cpu_dma_latency ? &latency : nullptr;
-  waits.open(executor.running, decisions, {&bell, &state, host.word_wait.waiter, told},
-             std::move(ring), options.settings.limits.naive_workers, [this] { set_up_thread(); });
+  waits.open(executor.running, decisions,
+             {&bell, &state, host.word_wait.waiter, told, options.alive}, std::move(ring),
+             options.settings.limits.naive_workers, [this] { set_up_thread(); });
   if (executor.running != executor_kind::naive) {
     // Whoever can ask is told what the thread really got. A naive worker comes with its first wait.
     std::unique_lock hold(thread_lock);
@@ -193,7 +197,7 @@ result<void> engine::parts::open() {
   }
   decisions.with([this](node& n) { n.configure(options.settings.plans, false); });
   state.publish_generation(plan_generation());
-  sockets.accept_on(std::move(*listener));
+  sockets.accept_on(std::move(options.listener));
   return {};
 }
 
@@ -247,6 +251,12 @@ void engine::parts::stop() {
   decisions.with([](node& n) { n.say_bye(); });
   sockets.carry_out();
   io.stop();
+}
+
+bool engine::ask_alive() {
+  const bool asked = parts_->waits.ask_alive();
+  parts_->waits.kick();
+  return asked;
 }
 
 // ---- what people see and change
@@ -322,6 +332,7 @@ result<uint64_t> engine::reload(bool replace) {
   result<engine_settings> read = parts_->options.reload();
   if (!read) {
     log(log_level::error, "the reload changed nothing: " + read.error().headline());
+    parts_->options.reloaded(read.error());
     return read.error();
   }
   parts_->decisions.with([&](node& n) {
@@ -330,6 +341,7 @@ result<uint64_t> engine::reload(bool replace) {
   });
   parts_->changed_plans();
   log(log_level::info, fmt::format("reloaded; plan generation {}", plan_generation()));
+  parts_->options.reloaded({});
   return plan_generation();
 }
 

@@ -8,7 +8,8 @@
 // Threads: make, run and everything below on the thread that calls run (the io thread), unless said
 // otherwise; `stop` also from a handler on `io()`. The executor's threads are the engine's own.
 // Blocking: run, until stopped; a stop takes less than a second.
-// Ownership: options are copied; hooks run on the io thread and may call back into the engine.
+// Ownership: options become the engine's; hooks run on the io thread, unless they say
+// otherwise, and may call back into the engine.
 // Errors: ExecutorRefused; AlreadyRunning; SystemCall; as named at each call.
 #pragma once
 
@@ -27,6 +28,7 @@
 #include "lib/core/node_snapshot.hpp"
 #include "lib/core/plan_registry.hpp"
 #include "lib/core/resolve.hpp"
+#include "lib/linux/unique_fd.hpp"
 
 namespace gar {
 
@@ -40,6 +42,8 @@ struct engine_settings {
 
 struct engine_options {
   std::string version;
+  // Already listens, if it is there; else the engine makes one at `socket_path`.
+  unique_fd listener = {};
   std::string socket_path;
   mode_t socket_mode = 0600;
   std::optional<gid_t> socket_group;
@@ -60,6 +64,10 @@ struct engine_options {
   std::function<std::string(std::string_view json, request_scope scope)> answer;
   // Reads the configuration again; for SIGHUP and the control request `reload`.
   std::function<result<engine_settings>()> reload;
+  // The reload is over: what it brought is in force, or it changed nothing.
+  std::function<void(const result<void>& done)> reloaded = [](const result<void>&) {};
+  // Answers ask_alive, on a thread of the executor.
+  std::function<void()> alive = [] {};
   // The stop has begun.
   std::function<void()> stopping;
 };
@@ -79,6 +87,10 @@ class engine {
   result<void> run();
   // Takes no more waits, ends the pending ones with ShuttingDown, says bye, makes run return.
   void stop();
+
+  // Each thread of the executor shows that it turns, however busy or idle it is; when all have, one
+  // of them calls `options.alive`. false: that has not happened since the last question.
+  bool ask_alive();
 
   status_snapshot status(const request_scope& scope) const;
   std::vector<client_snapshot> clients(const request_scope& scope) const;

@@ -12,6 +12,7 @@
 #include "daemon/control.hpp"
 #include "daemon/control_server.hpp"
 #include "daemon/engine.hpp"
+#include "daemon/handed_sockets.hpp"
 #include "daemon/log.hpp"
 #include "daemon/options.hpp"
 #include "daemon/service_manager.hpp"
@@ -63,11 +64,29 @@ struct socket_pair {
   socket_candidate control;
 };
 
+// A socket that was handed over is served where it is, whatever else was said.
+result<socket_candidate> find_socket(const socket_request& asked, const socket_environment& env,
+                                     const std::optional<handed_socket>& handed) {
+  if (!handed) return listen_path(asked, env);
+  const auto& variable = asked.role == socket_role::clients ? env.clients_path : env.control_path;
+  if (asked.flag || variable || asked.configured) {
+    const result<socket_candidate> named = listen_path(asked, env);
+    if (!named) return named.error();
+    if (named->path != handed->path) {
+      log(log_level::warning, fmt::format("{} names {}, but the service manager listens at {}",
+                                          named->origin, named->path, handed->path));
+    }
+  }
+  return socket_candidate{handed->path, "the service manager's"};
+}
+
 result<socket_pair> find_sockets(const options& asked, const config& values,
-                                 const socket_environment& env) {
-  auto clients = listen_path({socket_role::clients, asked.socket, values.daemon.socket}, env);
+                                 const socket_environment& env, const handed_sockets& handed) {
+  auto clients =
+      find_socket({socket_role::clients, asked.socket, values.daemon.socket}, env, handed.clients);
   if (!clients) return clients.error();
-  auto control = listen_path({socket_role::control, asked.control, values.daemon.control}, env);
+  auto control = find_socket({socket_role::control, asked.control, values.daemon.control}, env,
+                             handed.control);
   if (!control) return control.error();
   if (clients->path == control->path) {
     return error(errc::InvalidArgument,
@@ -112,15 +131,20 @@ class gard {
       : asked_(std::move(asked)), loaded_(std::move(loaded)) {}
 
   int run() {
+    result<handed_sockets> handed = take_handed_sockets();
+    if (!handed) return fatal(handed.error());
     const result<socket_pair> sockets =
-        find_sockets(asked_, loaded_.values, read_socket_environment());
+        find_sockets(asked_, loaded_.values, read_socket_environment(), *handed);
     if (!sockets) return fatal(sockets.error());
-    if (auto made = make_engine(sockets->clients.path); !made) return fatal(made.error());
-    if (auto listens = listen_for_control(sockets->control.path); !listens) {
+    if (auto made = make_engine(sockets->clients.path, handed->clients); !made) {
+      return fatal(made.error());
+    }
+    if (auto listens = listen_for_control(sockets->control.path, handed->control); !listens) {
       return fatal(listens.error());
     }
     say_what_runs(*sockets);
-    const watchdog told(node_->io(), [&] { return whole_status(); });
+    const watchdog told(
+        node_->io(), [&] { return node_->ask_alive(); }, [&] { return whole_status(); });
     notify_ready(status_line(whole_status()));
     const result<void> ended = node_->run();
     if (!ended) return fatal(ended.error());
@@ -142,17 +166,26 @@ class gard {
     return access;
   }
 
-  result<void> make_engine(const std::string& path) {
-    const result<socket_access> access = prepare_socket("gard", path);
-    if (!access) return access.error();
+  result<void> make_engine(const std::string& path, std::optional<handed_socket>& handed) {
     engine_options made = options_of(loaded_.values);
-    made.socket_path = path;
-    made.socket_mode = access->mode;
-    made.socket_group = access->group;
+    if (handed) {
+      made.listener = std::move(handed->fd);
+    } else {
+      const result<socket_access> access = prepare_socket("gard", path);
+      if (!access) return access.error();
+      made.socket_path = path;
+      made.socket_mode = access->mode;
+      made.socket_group = access->group;
+    }
     made.answer = [this](std::string_view request, request_scope scope) {
       return answer(request, scope);
     };
     made.reload = [this] { return reload(); };
+    made.reloaded = [this](const result<void>& done) {
+      notify_ready(done ? status_line(whole_status())
+                        : fmt::format("configuration refused: {}", done.error().text()));
+    };
+    made.alive = notify_watchdog;
     made.stopping = [this] { stopping(); };
     result<std::unique_ptr<engine>> built = engine::make(std::move(made));
     if (!built) return built.error();
@@ -160,16 +193,30 @@ class gard {
     return {};
   }
 
-  result<void> listen_for_control(const std::string& path) {
-    const result<socket_access> access = prepare_socket("gard-admin", path);
-    if (!access) return access.error();
-    result<unique_fd> listener = listen_at(
-        path, {.type = socket_type::stream, .mode = access->mode, .group = access->group});
-    if (!listener) return listener.error();
+  result<void> listen_for_control(const std::string& path, std::optional<handed_socket>& handed) {
+    unique_fd listener;
+    if (handed) {
+      listener = std::move(handed->fd);
+    } else {
+      const result<socket_access> access = prepare_socket("gard-admin", path);
+      if (!access) return access.error();
+      result<unique_fd> made = listen_at(
+          path, {.type = socket_type::stream, .mode = access->mode, .group = access->group});
+      if (!made) return made.error();
+      listener = std::move(*made);
+    }
     control_ = std::make_unique<control_server>(
-        node_->io(), std::move(*listener),
-        [this](std::string_view request) { return answer(request, request_scope::control()); });
+        node_->io(), std::move(listener),
+        [this](std::string_view request) { return answer_control(request); });
     return {};
+  }
+
+  // The service manager shows the plan that runs, so it hears of a new one.
+  std::string answer_control(std::string_view request) {
+    const uint64_t before = node_->plan_generation();
+    std::string answered = answer(request, request_scope::control());
+    if (node_->plan_generation() != before) notify_status(status_line(whole_status()));
+    return answered;
   }
 
   void say_what_runs(const socket_pair& sockets) const {
@@ -204,12 +251,10 @@ class gard {
     }
   }
 
-  // A bad file changes nothing here; the engine says so.
+  // A bad file changes nothing here; the engine says so, and the service manager hears the end.
   result<engine_settings> reload() {
     notify_reloading(steady_clock().now());
     result<loaded_config> again = load_config(asked_);
-    notify_ready(again ? status_line(whole_status())
-                       : fmt::format("configuration refused: {}", again.error().text()));
     if (!again) return again.error();
     config& values = again->values;
     const config& running = loaded_.values;

@@ -15,6 +15,9 @@ namespace {
 // What a wait without a park bound of its own may be late by, for news that do not touch its word.
 constexpr duration block_park_max = from_ms(1);
 
+// A worker that sleeps longer looks up so often, to show that it turns.
+constexpr duration sleep_unseen_max = from_ms(1000);
+
 auto interrupter() {
   return [](naive_board::entry& e) { e.host.news.interrupt(); };
 }
@@ -24,11 +27,12 @@ auto interrupter() {
 // completion_port and timer_port of one worker: every verb blocks.
 class naive_port {
  public:
-  naive_port(naive_pool& pool, naive_board::entry& e)
-      : pool_(&pool), entry_(&e), pace_(pool.waiter_.pace()) {}
+  naive_port(naive_pool& pool, naive_board::entry& e, uint64_t& answered)
+      : pool_(&pool), entry_(&e), answered_(&answered), pace_(pool.waiter_.pace()) {}
 
   result<bool> query(uint64_t) {
     const std::lock_guard hold(pool_->lock_);
+    pool_->answer_alive(*answered_);
     if (entry_->stop != wait_stop::none) return error(errc::Cancelled);
     if (entry_->verdict) {
       if (entry_->verdict->has_error()) return entry_->verdict->error();
@@ -83,7 +87,11 @@ class naive_port {
   result<void> sleep_until(instant at) {
     pool_->slept_.fetch_add(1, std::memory_order_relaxed);
     const instant from = clock_.now();
-    entry_->host.news.wait_until(at);
+    for (instant now = from; now < at && !entry_->host.news.interrupted(); now = clock_.now()) {
+      entry_->host.news.wait_until(std::min(at, now + sleep_unseen_max));
+      const std::lock_guard hold(pool_->lock_);
+      pool_->answer_alive(*answered_);
+    }
     pool_->idle_ns_.fetch_add((clock_.now() - from).ns, std::memory_order_relaxed);
     const std::lock_guard hold(pool_->lock_);
     if (entry_->stop != wait_stop::none) return error(errc::Cancelled);
@@ -116,6 +124,7 @@ class naive_port {
 
   naive_pool* pool_;
   naive_board::entry* entry_;
+  uint64_t* answered_;
   steady_clock clock_;
   look_pace pace_;
   bool looked_ = false;
@@ -125,11 +134,13 @@ class naive_port {
 static_assert(completion_port<naive_port> && timer_port<naive_port>);
 
 naive_pool::naive_pool(ended_waits& ended, word_waiter waiter, size_t workers_max,
-                       std::function<void()> on_thread, latency_keeper* latency)
+                       std::function<void()> on_thread, std::function<void()> alive,
+                       latency_keeper* latency)
     : ended_(&ended),
       waiter_(waiter),
       workers_max_(workers_max),
       on_thread_(std::move(on_thread)),
+      alive_(std::move(alive)),
       latency_(latency) {}
 
 void naive_pool::start(const wait_start& what, const std::shared_ptr<session_link>& link) {
@@ -149,7 +160,7 @@ void naive_pool::start(const wait_start& what, const std::shared_ptr<session_lin
 
 bool naive_pool::add_worker() {
   try {
-    workers_.emplace_back([this] { work(); });
+    workers_.emplace_back([this, answered = questions_] { work(answered); });
     return true;
   } catch (const std::system_error&) {
     return false;
@@ -186,19 +197,38 @@ void naive_pool::stop() {
   workers_.clear();
 }
 
-void naive_pool::work() {
+bool naive_pool::ask_alive() {
+  const std::lock_guard hold(lock_);
+  if (unanswered_ > 0) return false;
+  ++questions_;
+  unanswered_ = workers_.size();
+  if (workers_.empty()) alive_();
+  more_.notify_all();
+  return true;
+}
+
+void naive_pool::answer_alive(uint64_t& answered) {
+  if (answered == questions_) return;
+  answered = questions_;
+  if (--unanswered_ == 0) alive_();
+}
+
+void naive_pool::work(uint64_t answered) {
   on_thread_();
   inline_host host;
   std::unique_lock hold(lock_);
   for (;;) {
     ++free_workers_;
-    more_.wait(hold, [this] { return stopping_ || !queued_.empty(); });
+    more_.wait(hold, [&] {
+      answer_alive(answered);
+      return stopping_ || !queued_.empty();
+    });
     --free_workers_;
     if (queued_.empty()) return;
     naive_board::entry& e = *queued_.front();
     queued_.pop_front();
     hold.unlock();
-    const result<wait_report> report = run_one(host, e);
+    const result<wait_report> report = run_one(host, e, answered);
     hold.lock();
     board_.end(e, report);
     send_gathered();
@@ -206,9 +236,10 @@ void naive_pool::work() {
   }
 }
 
-result<wait_report> naive_pool::run_one(inline_host& host, naive_board::entry& e) {
+result<wait_report> naive_pool::run_one(inline_host& host, naive_board::entry& e,
+                                        uint64_t& answered) {
   started_.fetch_add(1, std::memory_order_relaxed);
-  naive_port port(*this, e);
+  naive_port port(*this, e, answered);
   steady_clock clock;
   const wait_start& w = e.what;
   const wait_request request{w.how, w.sleep, w.word.target(), w.start, w.deadline};

@@ -10,7 +10,8 @@
 // Invariants: never more workers than `workers_max`, nor more waits than the node admits, which is
 // the same number. Each wait ends by its word, its owner's verdict, its deadline or a stop, the
 // latest one park bound after it came about. Where the machine gives no thread for a wait, it ends
-// with LimitWaits, and its owner runs it.
+// with LimitWaits, and its owner runs it. Asked whether they are alive, all workers answer within a
+// second, whatever they wait for.
 // Threads: the io thread calls; workers are the pool's. The lock guards the board; sends happen
 // under it, and never block. Blocking: `stop` joins.
 #pragma once
@@ -44,8 +45,9 @@ using naive_board = wait_board<naive_host>;
 
 class naive_pool {
  public:
-  naive_pool(ended_waits& ended, word_waiter waiter, size_t workers_max,
-             std::function<void()> on_thread, latency_keeper* latency = nullptr);
+  naive_pool(
+      ended_waits& ended, word_waiter waiter, size_t workers_max, std::function<void()> on_thread,
+      std::function<void()> alive = [] {}, latency_keeper* latency = nullptr);
   ~naive_pool() { stop(); }
   naive_pool(const naive_pool&) = delete;
   naive_pool& operator=(const naive_pool&) = delete;
@@ -55,6 +57,9 @@ class naive_pool {
   void answer(const probe_answer& what, size_t answers_max);
   void drop(session_id whom);
   void kick() {}
+  // Each worker answers; the last of them says `alive`. false: some have not answered the last
+  // question.
+  bool ask_alive();
   // Ends every wait with ShuttingDown, then the workers.
   void stop();
 
@@ -64,15 +69,18 @@ class naive_pool {
   friend class naive_port;
 
   bool add_worker();
-  void work();
-  result<wait_report> run_one(inline_host& host, naive_board::entry& e);
+  void work(uint64_t answered);
+  result<wait_report> run_one(inline_host& host, naive_board::entry& e, uint64_t& answered);
   // With the lock held.
   void send_gathered();
+  // With the lock held, by a worker that turns. `answered`: the last question that it answered.
+  void answer_alive(uint64_t& answered);
 
   ended_waits* ended_;
   word_waiter waiter_;
   size_t workers_max_;
   std::function<void()> on_thread_;
+  std::function<void()> alive_;
   latency_keeper* latency_;
   mutable std::mutex lock_;
   std::condition_variable more_;
@@ -81,6 +89,8 @@ class naive_pool {
   std::deque<naive_board::entry*> queued_;
   std::vector<std::thread> workers_;
   size_t free_workers_ = 0;
+  uint64_t questions_ = 0;
+  size_t unanswered_ = 0;  // workers that have not answered the last question
   bool stopping_ = false;
 
   std::atomic<uint64_t> started_ = 0;

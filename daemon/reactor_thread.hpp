@@ -16,17 +16,19 @@
 //
 // Invariants: the queue holds no more than was admitted: one start, one cancel and one drop for
 // each wait and session, one of each request about a socket, and for each session no more answers
-// than it can have probes outstanding. Ended waits are put where the node finds them before their
-// completions leave; from a store to its client's wake there is no lock and no allocation, and one
-// system call at most. With nothing to wait for the thread blocks in the kernel. Threads: the io
-// thread calls; the thread is this object's own. Blocking: `stop` joins, and takes no longer than
-// one turn. Ownership: bell and state page outlive it. Memory order: the queue's lock orders its
-// contents; `waiting` is what the idle port re-checks, with the request flags.
+// than it can have probes outstanding, and one question whether it is alive. Ended waits are put
+// where the node finds them before their completions leave; from a store to its client's wake there
+// is no lock and no allocation, and one system call at most. With nothing to wait for the thread
+// blocks in the kernel. Threads: the io thread calls; the thread is this object's own. Blocking:
+// `stop` joins, and takes no longer than one turn. Ownership: bell and state page outlive it.
+// Memory order: the queue's lock orders its contents; `waiting` is what the idle port re-checks,
+// with the request flags.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -65,7 +67,8 @@ struct reactor_parts {
   const doorbell* bell;
   state_page_owner* state;
   word_waiter waiter;
-  latency_keeper* latency = nullptr;  // is told when waits are due
+  latency_keeper* latency = nullptr;    // is told when waits are due
+  std::function<void()> alive = [] {};  // answers `ask_alive`, on a thread of the executor
 };
 
 template <idle_port Idle>
@@ -82,6 +85,7 @@ class reactor_thread {
         idle_(*parts.bell, *parts.state, parts.waiter, requests_waiting{&waiting_, &flags_},
               std::forward<IdleNeeds>(idle_needs)...),
         due_(parts.latency),
+        alive_(parts.alive),
         waker_(*parts.bell, *parts.state, event_fd()),
         thread_([this, on_thread] {
           on_thread();
@@ -109,6 +113,12 @@ class reactor_thread {
     put(attach_request{whom, link});
   }
   void look() { waker_.wake(); }
+  // The thread says `alive` in its next turn. false: it has not answered the last question.
+  bool ask_alive() {
+    if (asked_.exchange(true, std::memory_order_relaxed)) return false;
+    put(alive_request{});
+    return true;
+  }
 
   // ---- The sockets, where it carries them.
   bool carries_sockets() const { return traffic_ != nullptr; }
@@ -170,10 +180,11 @@ class reactor_thread {
     session_id whom;
   };
   struct resume_request {};
+  struct alive_request {};
   struct stop_request {};
   using request = std::variant<start_request, cancel_request, probe_answer, drop_request,
                                attach_request, adopt_request, messages_request, let_go_request,
-                               died_request, resume_request, stop_request>;
+                               died_request, resume_request, alive_request, stop_request>;
 
   void put(request r) {
     const std::lock_guard hold(lock_);
@@ -360,6 +371,10 @@ class reactor_thread {
   void carry_out(let_go_request& r) { traffic_->let_go(r.whom); }
   void carry_out(died_request& r) { traffic_->owner_died(r.whom); }
   void carry_out(resume_request&) { deferred_ = false; }
+  void carry_out(alive_request&) {
+    asked_.store(false, std::memory_order_relaxed);
+    alive_();
+  }
   void carry_out(stop_request&) {
     stopping_ = true;
     // What is asked from here on is answered by bye: who asks without end must not hold up the end.
@@ -416,6 +431,7 @@ class reactor_thread {
   std::vector<request> queue_;
   std::unordered_map<session_id, size_t> answers_queued_;
   bool kick_needed_ = false;  // the io thread's
+  std::atomic<bool> asked_ = false;
 
   // The thread's own.
   reactor reactor_;
@@ -429,6 +445,7 @@ class reactor_thread {
   int node_busy_ = 0;
   bool deferred_ = false;  // frames wait until the io thread has carried out its effects
   due_waits due_;
+  std::function<void()> alive_;
   bool stopping_ = false;
 
   std::atomic<uint64_t> polls_ = 0;

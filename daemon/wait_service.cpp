@@ -16,7 +16,7 @@ void wait_service::open(executor_kind kind, shared_node& decisions, const reacto
       break;
     case executor_kind::naive:
       executor_.emplace<naive_pool>(decisions.ended(), parts.waiter, naive_workers, on_thread,
-                                    parts.latency);
+                                    parts.alive, parts.latency);
       break;
   }
 }

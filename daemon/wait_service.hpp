@@ -82,6 +82,13 @@ class wait_service {
   void resume() {
     with_sockets([](auto& e) { e.resume(); });
   }
+  // Every thread of the executor shows that it turns, then one of them says `alive`. false: that
+  // has not happened since the last question.
+  bool ask_alive() {
+    bool asked = false;
+    visit([&](auto& e) { asked = e.ask_alive(); });
+    return asked;
+  }
   // After a batch of the above.
   void kick() {
     visit([](auto& e) { e.kick(); });

@@ -1,7 +1,15 @@
-// Watchdog: tells the service manager, as often as it asked for, that gard still turns.
+// Watchdog: lets the service manager hear that gard turns, as often as it asked for, and not longer
+// than gard does.
 //
-// Invariants: without a manager that asks there is no timer, so an idle gard makes no wakeup.
-// A word goes out only when the io thread turned and the waits' thread is alive (liveness.hpp).
+// A hung daemon that still answers its manager is never restarted. So the io thread never speaks
+// for the others: it only asks, and what the manager hears is the executor's answer.
+//
+//   io thread --ask_alive, each half of what the manager allows--> every thread of the executor
+//   the last of them to turn --notify_watchdog--> the manager
+//
+// Invariants: whichever thread hangs, from then on the manager hears nothing, and ends gard when
+// what it allows (WatchdogSec=) has passed. Without a manager that asks there is no timer, so an
+// idle gard makes no wakeup.
 // Threads: the io thread. Blocking: no.
 // Ownership: ends with its destructor, which comes before its io context's.
 #pragma once
@@ -18,13 +26,14 @@ class io_context;
 
 namespace gar {
 
-// "3 clients, 8 streams, 2 waits pending"
+// What runs, and for whom, in the one line that `systemctl status` shows.
 std::string status_line(const status_snapshot& s);
 
 class watchdog {
  public:
-  // `status` is asked for with each word to the manager, which shows `status_line` of it.
-  watchdog(boost::asio::io_context& io, std::function<status_snapshot()> status);
+  // `ask_alive` is the engine's; `status` is asked for as often, and the manager told its line.
+  watchdog(boost::asio::io_context& io, std::function<bool()> ask_alive,
+           std::function<status_snapshot()> status);
   ~watchdog();
 
  private:

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "lib/linux/steady_clock.hpp"
 #include "lib/linux/system_call.hpp"
@@ -53,9 +54,25 @@ result<address> address_of(const std::string& path) {
   return a;
 }
 
+int number_of(socket_type type) {
+  return type == socket_type::seqpacket ? SOCK_SEQPACKET : SOCK_STREAM;
+}
+
+result<int> socket_number(int fd, int option) {
+  int value = 0;
+  socklen_t bytes = sizeof(value);
+  if (::getsockopt(fd, SOL_SOCKET, option, &value, &bytes) == 0) return value;
+  return last_system_error("getsockopt");
+}
+
+result<void> add_flags(int fd, int get, int set, int flags) {
+  const int now = ::fcntl(fd, get);
+  if (now < 0 || ::fcntl(fd, set, now | flags) != 0) return last_system_error("fcntl");
+  return {};
+}
+
 result<unique_fd> make_socket(socket_type type, int flags) {
-  const int number = type == socket_type::seqpacket ? SOCK_SEQPACKET : SOCK_STREAM;
-  unique_fd fd(::socket(AF_UNIX, number | SOCK_CLOEXEC | flags, 0));
+  unique_fd fd(::socket(AF_UNIX, number_of(type) | SOCK_CLOEXEC | flags, 0));
   if (!fd) return last_system_error("socket");
   return fd;
 }
@@ -142,6 +159,29 @@ result<unique_fd> listen_at(const std::string& path, const listen_options& optio
   return fd;
 }
 
+result<std::string> adopt_listener(int fd, socket_type type) {
+  const std::pair<int, int> expected[] = {
+      {SO_DOMAIN, AF_UNIX}, {SO_TYPE, number_of(type)}, {SO_ACCEPTCONN, 1}};
+  for (const auto& [option, value] : expected) {
+    const result<int> got = socket_number(fd, option);
+    if (got && *got == value) continue;
+    const char* kind = type == socket_type::seqpacket ? "SOCK_SEQPACKET" : "SOCK_STREAM";
+    return error(errc::InvalidArgument,
+                 {"the socket", std::string("expected a listening Unix socket of ") + kind});
+  }
+  address at;
+  at.bytes = sizeof(at.name);
+  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&at.name), &at.bytes) != 0) {
+    return last_system_error("getsockname");
+  }
+  for (result<void> done :
+       {add_flags(fd, F_GETFL, F_SETFL, O_NONBLOCK), add_flags(fd, F_GETFD, F_SETFD, FD_CLOEXEC)}) {
+    if (!done) return done.error();
+  }
+  const size_t room = at.bytes - offsetof(sockaddr_un, sun_path);
+  return std::string(at.name.sun_path, ::strnlen(at.name.sun_path, room));
+}
+
 result<socket_file> look_at_socket(const std::string& path) {
   result<address> at = address_of(path);
   if (!at) return at.error();
@@ -188,10 +228,8 @@ result<unique_fd> connect_to(const std::string& path, socket_type type, instant 
   }
   result<void> unbounded = set_send_timeout(fd->get(), {});
   if (!unbounded) return unbounded.error();
-  const int flags = ::fcntl(fd->get(), F_GETFL);
-  if (flags < 0 || ::fcntl(fd->get(), F_SETFL, flags | O_NONBLOCK) != 0) {
-    return last_system_error("fcntl(O_NONBLOCK)");
-  }
+  result<void> non_blocking = add_flags(fd->get(), F_GETFL, F_SETFL, O_NONBLOCK);
+  if (!non_blocking) return non_blocking.error();
   return fd;
 }
 

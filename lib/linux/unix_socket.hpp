@@ -46,6 +46,10 @@ struct listen_options {
 // after it is bound.
 result<unique_fd> listen_at(const std::string& path, const listen_options& options);
 
+// Makes a listener that another process made (the service manager) as if listen_at had made it:
+// non-blocking and closed on exec. Answers its path. InvalidArgument where it is none of that type.
+result<std::string> adopt_listener(int fd, socket_type type);
+
 enum class socket_file : uint8_t { absent, stale, live };
 
 // Connects to see. InvalidArgument when there is something else than a socket.

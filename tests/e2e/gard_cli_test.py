@@ -4,6 +4,7 @@
 Exit statuses, refusals, sockets, signals, and what the service manager hears."""
 
 import contextlib
+import fcntl
 import os
 import pathlib
 import shutil
@@ -429,6 +430,27 @@ class ServiceManager(unittest.TestCase):
             self.next_with("STOPPING=1")
             self.assertEqual(gard.wait(), 0)
 
+    def test_hears_in_one_line_what_runs(self):
+        with Gard(GARD, environment={"NOTIFY_SOCKET": self.path}) as gard:
+            ready = self.next_with("READY=1")
+            status = gard.result({"op": "status"})
+            for runs in ("executor " + status["executor"]["running"],
+                         "word wait " + status["word_wait"]["kind"],
+                         "plan " + status["plan"]["running"]):
+                self.assertIn(runs, ready)
+            gard.result({"op": "plan_set", "text": "poll"})
+            self.next_with("plan poll;")
+
+    def test_hears_that_a_reload_is_over_when_it_is_in_force_or_was_refused(self):
+        with Gard(GARD, environment={"NOTIFY_SOCKET": self.path}) as gard:
+            self.next_with("READY=1")
+            gard.write_config("[plan]\ndefault = 'block'\n")
+            gard.signal(signal.SIGHUP)
+            self.assertIn("plan block;", self.next_with("READY=1"))
+            gard.write_config("[plan]\ndefault = 'blick'\n")
+            gard.signal(signal.SIGHUP)
+            self.assertIn("configuration refused", self.next_with("READY=1"))
+
     def test_hears_the_watchdog_only_where_it_asked_for_it(self):
         with Gard(GARD, environment={"NOTIFY_SOCKET": self.path, "WATCHDOG_USEC": "100000"}):
             for _ in range(3):
@@ -442,6 +464,62 @@ class ServiceManager(unittest.TestCase):
     def test_that_is_not_there_changes_nothing(self):
         with Gard(GARD, environment={"NOTIFY_SOCKET": "/nonexistent"}) as gard:
             self.assertTrue(gard.answers())
+
+
+class HandedSockets(unittest.TestCase):
+    """Sockets on which the service manager listened before gard was there."""
+
+    def setUp(self):
+        self.directory = tempfile.TemporaryDirectory(prefix="handed-")
+        self.addCleanup(self.directory.cleanup)
+
+    def listen(self, kind, name):
+        listens = socket.socket(socket.AF_UNIX, kind)
+        self.addCleanup(listens.close)
+        listens.bind(f"{self.directory.name}/{name}")
+        listens.listen(8)
+        return listens
+
+    def handing(self, sockets, names):
+        """What runs a command as the service manager would: descriptors from 3 on, its own pid."""
+        numbers = []
+        for each in sockets:
+            # Far from 3, so that no move overwrites what is yet to be moved.
+            numbers.append(fcntl.fcntl(each.fileno(), fcntl.F_DUPFD, 100))
+            os.set_inheritable(numbers[-1], True)
+            self.addCleanup(os.close, numbers[-1])
+        script = ("import os, sys\n"
+                  f"for i, number in enumerate({numbers}): os.dup2(number, 3 + i)\n"
+                  f"os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS='{len(numbers)}', "
+                  f"LISTEN_FDNAMES='{names}')\n"
+                  "os.execv(sys.argv[1], sys.argv[1:])")
+        return [sys.executable, "-c", script]
+
+    def test_are_served_and_nothing_is_made_beside_them(self):
+        clients = self.listen(socket.SOCK_SEQPACKET, "clients")
+        control = self.listen(socket.SOCK_STREAM, "control")
+        gard = Gard(GARD, close_fds=False)
+        own = gard.socket, gard.control
+        gard.before = self.handing([clients, control], "clients:control")
+        gard.named = list(own)
+        gard.socket, gard.control = clients.getsockname(), control.getsockname()
+        with gard:
+            self.assertTrue(gard.answers())
+            self.assertEqual(gard.ask_as_client({"op": "version"}), gard.ask({"op": "version"}))
+            gard.logs(f"--socket names {own[0]}, but the service manager listens at")
+            for path in own:
+                self.assertFalse(os.path.exists(path))
+        self.assertTrue(os.path.exists(gard.socket), "they are the manager's to remove")
+
+    def test_that_are_not_what_gard_serves_end_it_with_64_and_say_why(self):
+        clients = self.listen(socket.SOCK_SEQPACKET, "clients")
+        control = self.listen(socket.SOCK_STREAM, "control")
+        for sockets, names, words in (([control], "clients", "SOCK_SEQPACKET"),
+                                      ([clients], "gard.socket", "expected 'clients'"),
+                                      ([clients, clients], "clients:clients", "second")):
+            ended = run(*self.handing(sockets, names), GARD, close_fds=False)
+            self.assertEqual(ended.returncode, 64, ended.stderr)
+            self.assertIn(words, ended.stderr)
 
 
 class Log(unittest.TestCase):

@@ -31,6 +31,8 @@ class Gard:
                              "WATCHDOG_PID", "JOURNAL_STREAM")}
         self.environment.update(environment or {})
         self.popen = popen
+        self.before = []  # a command that runs the rest of its own command line
+        self.named = []  # the sockets that gard is told of, where it serves others
         self.process = None
 
     def path(self, name):
@@ -42,8 +44,9 @@ class Gard:
         os.chmod(self.config, 0o644)
 
     def command(self):
-        return [self.binary, "--config", self.config, "--socket", self.socket, "--control",
-                self.control, *self.flags]
+        clients, control = self.named or (self.socket, self.control)
+        return [*self.before, self.binary, "--config", self.config, "--socket", clients,
+                "--control", control, *self.flags]
 
     def start(self):
         """Starts it, and returns when it answers or has ended."""

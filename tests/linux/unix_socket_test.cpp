@@ -239,6 +239,34 @@ TEST(unix_socket, who_is_stopped_while_it_replaces_a_socket_holds_up_the_next_fo
   EXPECT_TRUE(listen_at(path, {}));
 }
 
+TEST(unix_socket, a_listener_of_another_process_is_adopted_whole) {
+  const temporary_directory directory;
+  const std::string path = directory.file("handed");
+  const unique_fd made = *listen_at(path, {.type = socket_type::seqpacket});
+  const unique_fd handed(::dup(made.get()));
+  ASSERT_EQ(::fcntl(handed.get(), F_SETFL, 0), 0);  // as the service manager hands it over
+  const result<std::string> at = adopt_listener(handed.get(), socket_type::seqpacket);
+  ASSERT_TRUE(at.has_value()) << at.error().text();
+  EXPECT_EQ(*at, path);
+  EXPECT_TRUE(::fcntl(handed.get(), F_GETFL) & O_NONBLOCK);
+  EXPECT_TRUE(::fcntl(handed.get(), F_GETFD) & FD_CLOEXEC);
+  const result<std::optional<unique_fd>> nobody = accept_from(handed.get());
+  ASSERT_TRUE(nobody.has_value());
+  EXPECT_FALSE(nobody->has_value());
+}
+
+TEST(unix_socket, what_is_no_listener_of_the_kind_is_not_adopted) {
+  const temporary_directory directory;
+  const unique_fd listens = *listen_at(directory.file("a"), {.type = socket_type::stream});
+  const connected_pair connected;
+  const unique_fd file(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  for (const unique_fd* fd : {&listens, &connected.a, &file}) {
+    const result<std::string> refused = adopt_listener(fd->get(), socket_type::seqpacket);
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().number(), static_cast<uint16_t>(errc::InvalidArgument));
+  }
+}
+
 TEST(unix_socket, what_is_not_a_socket_is_left_alone) {
   temporary_directory directory;
   const std::string path = directory.file("s");
