@@ -84,26 +84,22 @@ gar_counters client::counters() const {
 
 size_t client::take(std::span<gar_completion> into) {
   completions_.begin_taking();
-  if (const std::shared_ptr<link> at = live_link()) at->take_for_program(watched_.load());
+  if (const std::shared_ptr<link> at = live_link()) at->take_for_program(pipe_use_of(*at));
   return completions_.take(into);
 }
 
 result<int> client::readable_fd() {
-  const result<int> ended = completions_.fd();
-  if (!ended) return ended.error();
+  const std::shared_ptr<link> at = live_link();
   {
     std::lock_guard lock(watch_lock_);
-    if (!watch_) {
-      result<watch_set> made = watch_set::make();
+    if (!watched_) {
+      result<void> made = make_program_fd(at);
       if (!made) return made.error();
-      result<void> added = made->add(*ended);
-      if (!added) return added.error();
-      watch_ = std::move(*made);
       watched_ = true;
     }
   }
-  if (const std::shared_ptr<link> at = live_link()) watch_pipe(at);
-  return watch_->fd();
+  if (at) watch_pipe(at);
+  return polls_pipe_ ? completions_.fd() : watch_->fd();
 }
 
 void client::abandon() {

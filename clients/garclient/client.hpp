@@ -122,6 +122,13 @@ class client {
   result<void> publish(const std::vector<proto::plan_scope>& plans);
   void lose_link(const std::shared_ptr<link>& lost);
   std::shared_ptr<link> broken_link() const;
+  // ---- What the program polls (client_link.cpp).
+  // The pipe of the gard that is there when it is asked for, so that one wake ends a poll; the
+  // service thread forwards what later ones say. Without such a pipe, or where it cannot be joined:
+  // an epoll descriptor over the library's own ends and the pipe of each gard.
+  result<void> make_program_fd(const std::shared_ptr<link>& at);
+  link::pipe_use pipe_use_of(const link& at) const;
+  bool forwards(const link& at) const;
   void watch_pipe(const std::shared_ptr<link>& at);
   void unwatch_pipe(const link& lost);
 
@@ -209,6 +216,8 @@ class client {
   std::optional<watch_set> watch_;
   std::atomic<bool> watched_{false};
   int watched_pipe_ = -1;
+  std::atomic<bool> polls_pipe_{false};            // the program polls the pipe itself
+  std::atomic<const link*> polled_link_{nullptr};  // whose pipe it is, while that lives
   async_waits async_;
   const step_function step_ = [this](async_wait& w) { step_async(w); };
 

@@ -101,7 +101,9 @@ bool client::serve_link() {
   if (!at) return false;
   const instant now = steady_clock().now();
   at->send_due(now);
-  if (!service_.take_ready(at->fd())) return false;
+  const bool forwarded = forwards(*at) && service_.take_ready(at->pipe_fd());
+  if (forwarded) at->take_for_program(link::pipe_use::watched);
+  if (!service_.take_ready(at->fd())) return forwarded;
   const auto publish_one = [this](const proto::plan_scope& p) { return publish({p}); };
   try {
     const result<std::vector<proto::probe_entry>> probes = at->receive(publish_one);
@@ -126,7 +128,10 @@ instant client::due() const {
 
 std::vector<int> client::watched() const {
   std::vector<int> fds;
-  if (const std::shared_ptr<link> at = live_link()) fds.push_back(at->fd());
+  if (const std::shared_ptr<link> at = live_link()) {
+    fds.push_back(at->fd());
+    if (forwards(*at)) fds.push_back(at->pipe_fd());
+  }
   if (joining_) fds.push_back(joining_->hands.fd());
   return fds;
 }
@@ -189,21 +194,55 @@ std::shared_ptr<link> client::broken_link() const {
   return link_ && link_->broken() ? link_ : nullptr;
 }
 
+// ---- What the program polls.
+
+// watch_lock_ held.
+result<void> client::make_program_fd(const std::shared_ptr<link>& at) {
+  if (at && at->alive() && at->pipe_fd() >= 0 && completions_.show_in(at->pipe_fd())) {
+    polled_link_ = at.get();
+    polls_pipe_ = true;
+    return {};
+  }
+  const result<int> ended = completions_.fd();
+  if (!ended) return ended.error();
+  result<watch_set> made = watch_set::make();
+  if (!made) return made.error();
+  result<void> added = made->add(*ended);
+  if (!added) return added.error();
+  watch_ = std::move(*made);
+  return {};
+}
+
+link::pipe_use client::pipe_use_of(const link& at) const {
+  if (!watched_) return link::pipe_use::none;
+  if (!polls_pipe_) return link::pipe_use::watched;
+  return polled_link_ == &at ? link::pipe_use::emptied : link::pipe_use::none;
+}
+
+bool client::forwards(const link& at) const {
+  return polls_pipe_ && polled_link_ != &at && at.pipe_fd() >= 0;
+}
+
 void client::watch_pipe(const std::shared_ptr<link>& at) {
   {
     std::lock_guard lock(watch_lock_);
     const int pipe = at->pipe_fd();
-    if (!watch_ || pipe < 0 || pipe == watched_pipe_ || !at->alive()) return;
-    // Without it the descriptor is readable only for what the service thread finds, at backstops.
-    if (!watch_->add(pipe)) return;
-    watched_pipe_ = pipe;
+    if (!watched_ || pipe < 0 || !at->alive()) return;
+    if (!polls_pipe_) {
+      if (pipe == watched_pipe_) return;
+      // Without it the descriptor is readable only for what the service thread finds, at
+      // backstops.
+      if (!watch_->add(pipe)) return;
+      watched_pipe_ = pipe;
+    }
   }
   // What has ended by now puts nothing into the pipe.
-  at->take_for_program(true);
+  at->take_for_program(forwards(*at) ? link::pipe_use::watched : pipe_use_of(*at));
 }
 
 void client::unwatch_pipe(const link& lost) {
   std::lock_guard lock(watch_lock_);
+  if (polled_link_ == &lost) polled_link_ = nullptr;
   if (watched_pipe_ < 0 || watched_pipe_ != lost.pipe_fd()) return;
   watch_->remove(watched_pipe_);
   watched_pipe_ = -1;

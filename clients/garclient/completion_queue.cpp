@@ -35,9 +35,14 @@ bool completion_queue::was_given(uint64_t ticket) const {
 }
 
 void completion_queue::show() {
-  if (!readable_ || takers_ > 0 || raised_ == (count_ > 0)) return;
-  raised_ = count_ > 0;
-  raised_ ? readable_->raise() : readable_->lower();
+  if (takers_ > 0 || raised_ == (count_ > 0)) return;
+  if (pipe_) {
+    raised_ = true;
+    pipe_->raise();  // the next taking lowers it
+  } else if (readable_) {
+    raised_ = count_ > 0;
+    raised_ ? readable_->raise() : readable_->lower();
+  }
 }
 
 void completion_queue::put(const gar_completion& ended) {
@@ -49,6 +54,11 @@ void completion_queue::put(const gar_completion& ended) {
 void completion_queue::begin_taking() {
   std::lock_guard lock(mutex_);
   ++takers_;
+  if (!pipe_) return;
+  // Nothing raises it here until the taking is over; what gard puts in meanwhile stays, or was for
+  // an end that is about to be taken.
+  raised_ = false;
+  pipe_->lower();
 }
 
 size_t completion_queue::take(std::span<gar_completion> into) {
@@ -63,8 +73,18 @@ size_t completion_queue::take(std::span<gar_completion> into) {
   return taken;
 }
 
+result<void> completion_queue::show_in(int pipe_read_end) {
+  std::lock_guard lock(mutex_);
+  result<pipe_signal> joined = pipe_signal::join(pipe_read_end);
+  if (!joined) return joined.error();
+  pipe_ = std::move(*joined);
+  show();
+  return {};
+}
+
 result<int> completion_queue::fd() {
   std::lock_guard lock(mutex_);
+  if (pipe_) return pipe_->fd();
   if (!readable_) {
     result<event_fd> made = event_fd::make();
     if (!made) return made.error();

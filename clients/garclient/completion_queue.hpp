@@ -5,10 +5,12 @@
 // Who takes may find waits that have just ended and put them itself: between begin_taking and take
 // the descriptor is not raised for what the taker is about to have anyway.
 //
+// The descriptor is an eventfd of the queue's own, or a pipe that gard writes to as well.
+//
 // Invariants: at most 4096 are reserved and not taken, and their room is there from `reserve` on,
-// so `put` always finds it. Outside of a taking the descriptor is readable exactly while something
-// can be taken. Threads: any. Blocking: none. Allocation: in `reserve`, up to its high-water mark.
-// Errors: LimitWaits; SystemCall from `fd`.
+// so `put` always finds it. Outside of a taking the descriptor is readable while something
+// can be taken, and an eventfd only then. Threads: any. Blocking: none. Allocation: in `reserve`,
+// up to its high-water mark. Errors: LimitWaits; SystemCall from `fd`.
 #pragma once
 
 #include <mutex>
@@ -19,6 +21,7 @@
 #include "clients/garclient/gar.h"
 #include "lib/core/error.hpp"
 #include "lib/linux/event_fd.hpp"
+#include "lib/linux/pipe_signal.hpp"
 
 namespace gar::owner {
 
@@ -35,6 +38,8 @@ class completion_queue {
   // Each begin_taking is followed by one take.
   void begin_taking();
   size_t take(std::span<gar_completion> into);
+  // From now on what can be taken is shown in this pipe. Before the first fd().
+  result<void> show_in(int pipe_read_end);
   // Belongs to the queue.
   result<int> fd();
 
@@ -49,6 +54,7 @@ class completion_queue {
   size_t first_ = 0;
   size_t count_ = 0;
   std::optional<event_fd> readable_;
+  std::optional<pipe_signal> pipe_;
   bool raised_ = false;
 };
 

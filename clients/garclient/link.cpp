@@ -348,11 +348,11 @@ void link::after_taking(const ring_waits::taken& what) {
   if (what.orphans) send_ready_closes();
 }
 
-void link::take_for_program(bool watched) {
+void link::take_for_program(pipe_use pipe) {
   if (!ring_) return;
-  if (watched) ring_->drain_pipe();
+  if (pipe == pipe_use::watched) ring_->drain_pipe();
   take_ring();
-  if (!watched) return;
+  if (pipe == pipe_use::none) return;
   ring_->want_pipe();
   take_ring();
 }

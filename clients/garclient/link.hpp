@@ -111,8 +111,13 @@ class link {
   void await_news(mailbox& box, uint32_t seen, instant until, duration look);
   // Takes what is in the ring, and steps the asynchronous waits that it is about.
   void take_ring();
-  // As take_ring, by the program; from then on the next end makes the pipe readable.
-  void take_for_program(bool watched);
+  // As take_ring, by the program or for it. What the pipe is to it:
+  enum class pipe_use : uint8_t {
+    none,
+    emptied,  // the program polls it; from then on the next end makes it readable
+    watched,  // the same, and it is to be emptied first
+  };
+  void take_for_program(pipe_use pipe);
   int pipe_fd() const { return ring_ ? ring_->pipe_fd() : -1; }
   // Room for another wait, if taking what is there can make it.
   void make_room();

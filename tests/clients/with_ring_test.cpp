@@ -56,6 +56,16 @@ class with_ring : public sim_fixture {
     EXPECT_EQ(gar_wait(stream_, sequence, nullptr, &r), expected) << last_text();
     return r;
   }
+  // Until the client has found its gard and waits go there.
+  void await_delegated() {
+    for (int i = 0; i < 3000 && gar_mode(client_) != GAR_MODE_DAEMON; ++i) {
+      wait(submit_and_record(100 * us));
+      std::this_thread::sleep_for(1ms);
+    }
+    gar_report r{};
+    for (int i = 0; i < 300 && !r.delegated; ++i) r = wait(submit_and_record(5 * ms));
+    EXPECT_EQ(r.delegated, 1);
+  }
   size_t take_all(size_t count) {
     size_t ended = 0;
     for (int i = 0; i < 1000 && ended < count; ++i) {
@@ -190,18 +200,81 @@ TEST_F(with_ring, the_descriptor_stays_the_same_at_the_next_gard) {
   while (gar_mode(client_) == GAR_MODE_DAEMON) std::this_thread::sleep_for(1ms);
   s.ring_entries = 64;
   gard_ = std::make_unique<scripted_gard>(directory_ + "/gard.sock", s);
-  for (int i = 0; i < 3000 && gar_mode(client_) != GAR_MODE_DAEMON; ++i) {
-    wait(submit_and_record(100 * us));
-    std::this_thread::sleep_for(1ms);
-  }
-  gar_report r{};
-  for (int i = 0; i < 300 && !r.delegated; ++i) r = wait(submit_and_record(5 * ms));
-  EXPECT_EQ(r.delegated, 1);
+  await_delegated();
   const uint64_t before = counters().delegated;
   ASSERT_EQ(gar_wait_async(stream_, submit_and_record(5 * ms), nullptr, nullptr, nullptr), 0);
   EXPECT_EQ(gar_client_fd(client_), fd);
   EXPECT_EQ(take_all(1), 1u);
   EXPECT_EQ(counters().delegated, before + 1);
+  EXPECT_EQ(counters().owner_backstops, 0u);
+}
+
+// Then it is none of gard's pipes, but watches them.
+TEST_F(with_ring, a_descriptor_from_before_gard_shows_what_gard_ends) {
+  const std::string path = directory_ + "/gard.sock";
+  gar_client_options o{};
+  o.struct_bytes = sizeof(o);
+  o.socket_path = path.c_str();
+  ASSERT_EQ(gar_connect(&o, &client_), 0) << last_text();
+  open();
+  const int fd = gar_client_fd(client_);
+  gard_script s;
+  s.plan = patient;
+  s.ring_entries = 64;
+  gard_ = std::make_unique<scripted_gard>(path, s);
+  await_delegated();
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(gar_wait_async(stream_, submit_and_record(5 * ms), nullptr, nullptr, nullptr), 0);
+    EXPECT_EQ(take_all(1), 1u);
+  }
+  EXPECT_EQ(gar_client_fd(client_), fd);
+  EXPECT_EQ(counters().owner_backstops, 0u);
+}
+
+TEST_F(with_ring, the_descriptor_is_readable_until_everything_is_taken) {
+  gard_script s;
+  s.plan = patient;
+  start_and_open(s);
+  pollfd p{gar_client_fd(client_), POLLIN, 0};
+  constexpr int waits = 5;
+  for (int i = 0; i < waits; ++i) {
+    ASSERT_EQ(gar_wait_async(stream_, submit_and_record(1 * ms), nullptr, nullptr, nullptr), 0);
+  }
+  for (int taken = 0; taken < waits;) {
+    ASSERT_EQ(poll(&p, 1, 10'000), 1) << taken;
+    gar_completion c{};
+    size_t count = 0;
+    ASSERT_EQ(gar_take(client_, &c, 1, &count), 0);
+    taken += static_cast<int>(count);
+  }
+  // gard may put its byte after the end that it is about was taken, once.
+  size_t count = 1;
+  if (poll(&p, 1, 0) == 1) {
+    gar_completion c{};
+    ASSERT_EQ(gar_take(client_, &c, 1, &count), 0);
+    EXPECT_EQ(count, 0u);
+  }
+  EXPECT_EQ(poll(&p, 1, 0), 0);
+  EXPECT_EQ(counters().owner_backstops, 0u);
+}
+
+// The library ends these by itself, with no gard that would write into its pipe.
+TEST_F(with_ring, the_descriptor_shows_what_ends_after_gard_is_gone) {
+  gard_script s;
+  s.plan = patient;
+  s.completes = false;
+  start_and_open(s);
+  const int fd = gar_client_fd(client_);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(gar_wait_async(stream_, submit_and_record(20 * ms), nullptr, nullptr, nullptr), 0);
+  }
+  gard_->await<proto::wait>(3);
+  gard_->die();
+  EXPECT_EQ(take_all(3), 3u);
+  EXPECT_EQ(truth(), work_);
+  EXPECT_EQ(gar_client_fd(client_), fd);
+  pollfd p{fd, POLLIN, 0};
+  EXPECT_EQ(poll(&p, 1, 0), 0);
 }
 
 // None of it is a success before the device says so, and none of it hangs.
