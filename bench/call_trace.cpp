@@ -67,7 +67,7 @@ call_trace::call_trace(pid_t thread) : file_(make_file()) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw cannot_measure("no pipe");
   said_.reset(ends[0]);
-  const unique_fd to(ends[1]);
+  unique_fd to(ends[1]);
   const std::string tid = std::to_string(thread);
   strace_ = child([&] {
     ::dup2(to.get(), STDOUT_FILENO);
@@ -75,6 +75,7 @@ call_trace::call_trace(pid_t thread) : file_(make_file()) {
     ::execlp("strace", "strace", "-p", tid.c_str(), "-o", file_.c_str(), nullptr);
     ::_exit(127);
   });
+  to.reset();
   // Of a thread of this process, where only descendants may be traced; elsewhere of no effect.
   ::prctl(PR_SET_PTRACER, strace_.pid(), 0, 0, 0);
   await_attached();
