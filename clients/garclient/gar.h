@@ -317,6 +317,24 @@ GAR_API int gar_cuda_stream_open(gar_client* client, void* stream,
 GAR_API int gar_hip_stream_open(gar_client* client, void* stream, const gar_stream_options* options,
                                 gar_stream** opened);
 
+/* The driver's side of a CUDA or HIP stream alone, for clients that speak PROTOCOL.md by themselves
+ * (the Python one does): its verbs as gar_device.h has them, without a client, a gard or a thread.
+ */
+typedef struct gar_driver_stream {
+  size_t struct_bytes;
+  const gar_device_ops* ops; /* the program's for good */
+  void* device;              /* what `map` and `unmap` take; equal for all streams of a context */
+  void* stream;              /* what the other verbs take */
+  char no_stores[256];       /* why its records store nothing, where that is so; ends in NUL */
+} gar_driver_stream;
+
+/* As gar_cuda_stream_open and gar_hip_stream_open: which streams, threads, errors, blocking. Each
+ * page that is recorded into must have been mapped before; struct_bytes must be set. */
+GAR_API int gar_cuda_driver_stream_open(void* stream, gar_driver_stream* opened);
+GAR_API int gar_hip_driver_stream_open(void* stream, gar_driver_stream* opened);
+/* `settle` it first, and unmap what no other stream of its context uses. NULL is fine. */
+GAR_API void gar_driver_stream_close(gar_driver_stream* opened);
+
 #ifdef __cplusplus
 }
 #endif
