@@ -1,0 +1,533 @@
+"""One connection to a gard: its handshake, what goes out, what comes in.
+
+PROTOCOL.md, "States of a connection", "Connecting" and what follows. Nothing sent blocks: what the
+socket has no room for waits in a queue, and a gard that lets it grow is a gard that is gone. What
+comes is decoded and checked before anything believes it; what may not come ends the connection.
+
+    new --hello--> (welcome, plans) --> ready --bye, end of file, a fault--> lost
+
+Threads: the loop's, but for `bell`, which any thread may ring.
+Errors: of `open` and `open_now` those that gard answers, and NotReachable for a link that is lost.
+"""
+
+from __future__ import annotations
+
+import array
+import asyncio
+import os
+import select
+import socket
+import time
+from collections import deque
+from typing import (Any, Callable, Deque, Dict, List, NamedTuple, Optional, Protocol, Tuple, Type,
+                    Union)
+
+from . import frames
+from .error import GarError, error_of, error_said
+from .error_numbers import (HandshakeTimeout, MalformedMessage, NotReachable, OutOfState, SystemCall,
+                            UnexpectedDescriptors, VersionMismatch)
+from .memory import WORDS_PER_LINE, Bell, Page, Word
+from .owner_wait import OwnerWait
+from .point_numbers import PointNumbers
+from .source import Source
+
+VERSION = 1
+HANDSHAKE_NS_MAX = 1_000_000_000
+OUTCOME_DELAY_S = 0.05
+_LEAVE_S = 0.25
+_FRAMES_PER_TURN = 64
+_UNSENT_MAX = 4096
+_DESCRIPTORS_MAX = 16
+
+OnOpened = Callable[[Union[frames.Opened, GarError]], None]
+
+
+class LinkOwner(Protocol):
+    """Whom a link tells what came."""
+
+    def joined(self, link: Link) -> None: ...
+    def published(self, scope: frames.PlanScope) -> None: ...
+    def lost(self, link: Link) -> None: ...
+
+
+class PendingWait:
+    """One wait that gard runs, and the future that whoever waits for news of it sleeps on."""
+
+    __slots__ = ("machine", "source", "stream", "target", "news", "cookie")
+
+    def __init__(self, machine: OwnerWait, source: Source, stream: int, target: int) -> None:
+        self.machine = machine
+        self.source = source
+        self.stream = stream
+        self.target = target
+        self.cookie = 0
+        self.news: Optional[asyncio.Future[bool]] = None
+
+    def give_news(self) -> None:
+        if self.news is not None and not self.news.done():
+            self.news.set_result(True)
+
+
+class _Received(NamedTuple):
+    frame: bytes
+    descriptors: List[int]
+
+
+class Link:
+    def __init__(self, loop: asyncio.AbstractEventLoop, peer: socket.socket, hello: frames.Hello,
+                 owner: LinkOwner) -> None:
+        """Takes the socket. `ready` is done when the handshake is, or has its error."""
+        self._loop = loop
+        self._socket = peer
+        self._owner = owner
+        self._welcome: Optional[frames.Welcome] = None
+        self._plans: List[frames.PlanScope] = []
+        self._pages: List[Page] = []
+        self._state: Optional[Page] = None
+        self._unsent: Deque[bytes] = deque()
+        self._waits: List[frames.Wait] = []
+        self._statuses: List[frames.Status] = []
+        self._outcomes: List[frames.Outcome] = []
+        self._outcomes_due: Optional[asyncio.TimerHandle] = None
+        self._requests: Dict[int, OnOpened] = {}
+        self._pending: Dict[int, PendingWait] = {}
+        self._orphans: Dict[int, int] = {}  # cancelled or given up, by cookie: the stream
+        self._orphans_of: Dict[int, int] = {}  # how many, by stream
+        self._closes: List[frames.Close] = []
+        self._sources: Dict[Tuple[int, int], Source] = {}
+        self._points = PointNumbers()
+        self._cookie = 0
+        self.alive = True
+        self.silent = False  # it was, past a wait's backstop
+        self._left: Optional[asyncio.Future[None]] = None
+        self.bell: Bell
+        self.fault: Optional[GarError] = None
+        self.ready: asyncio.Future[None] = loop.create_future()
+        self._late = loop.call_later(HANDSHAKE_NS_MAX / 1e9, self._handshake_is_late)
+        loop.add_reader(peer.fileno(), self._readable)
+        self._send(hello)
+
+    # ---- Streams.
+
+    def open(self, source: Source, then: OnOpened) -> int:
+        """Asks for a place; the cookie of the request."""
+        self._cookie += 1
+        if not self.alive:
+            then(_lost())
+            return self._cookie
+        self._requests[self._cookie] = then
+        self._send(frames.Open(self._cookie, source.last, int(source.word_is_authority),
+                               source.name))
+        return self._cookie
+
+    def open_now(self, source: Source, patience_ns: int) -> frames.Opened:
+        """The same, blocking; HandshakeTimeout where gard does not answer in time."""
+        answers: List[Union[frames.Opened, GarError]] = []
+        cookie = self.open(source, answers.append)
+        until_ns = time.monotonic_ns() + patience_ns
+        while not answers:
+            left_ns = until_ns - time.monotonic_ns()
+            if left_ns <= 0:
+                self._requests[cookie] = self._give_back
+                self.silent = True
+                raise HandshakeTimeout("opened", patience_ns // 1_000_000)
+            poll = select.poll()
+            poll.register(self._socket, select.POLLIN | (select.POLLOUT if self._unsent else 0))
+            for _, events in poll.poll(left_ns / 1e6):
+                if events & select.POLLOUT:
+                    self._flush()
+                if events & ~select.POLLOUT:
+                    self._readable()
+        answer = answers[0]
+        if isinstance(answer, GarError):
+            raise answer
+        return answer
+
+    def _give_back(self, answer: Union[frames.Opened, GarError]) -> None:
+        if isinstance(answer, frames.Opened):
+            self.close_stream(answer.stream, answer.stream_generation, answer.base)
+
+    def place_of(self, opened: frames.Opened) -> Word:
+        index = opened.line_index * WORDS_PER_LINE + opened.slot
+        if opened.page_index >= len(self._pages) or index >= len(
+                self._pages[opened.page_index].words):
+            raise MalformedMessage("opened: no such word")
+        return Word(self._pages[opened.page_index], index)
+
+    def know(self, stream: int, generation: int, source: Source) -> None:
+        """Probes of this stream are answered from now on."""
+        self._sources[(stream, generation)] = source
+
+    def unknow(self, stream: int, generation: int) -> None:
+        self._sources.pop((stream, generation), None)
+
+    def close_stream(self, stream: int, generation: int, last: int) -> None:
+        """Once gard has ended the waits of the stream that were given up."""
+        self._sources.pop((stream, generation), None)
+        self._cookie += 1
+        close = frames.Close(self._cookie, stream, generation, last)
+        if stream in self._orphans_of:
+            self._closes.append(close)
+        else:
+            self._send(close)
+
+    # ---- Waits.
+
+    def register(self, wait: PendingWait, asked: frames.Wait, point: str) -> None:
+        """Those of one turn of the loop go in one message."""
+        self._cookie += 1
+        wait.cookie = self._cookie
+        self._pending[wait.cookie] = wait
+        number = self.number_of(point)
+        if not self._waits:
+            self._loop.call_soon(self._flush_waits)
+        self._waits.append(asked._replace(cookie=wait.cookie, point=number))
+        if len(self._waits) == frames.WAITS_MAX:
+            self._flush_waits()
+
+    def cancel(self, wait: PendingWait) -> None:
+        """gard still has it, and nobody waits for its end."""
+        if self._pending.pop(wait.cookie, None) is None:
+            return
+        self._orphans[wait.cookie] = wait.stream
+        self._orphans_of[wait.stream] = self._orphans_of.get(wait.stream, 0) + 1
+        self._flush_waits()
+        self._send(frames.Cancel(wait.cookie))
+
+    def number_of(self, point: str) -> int:
+        """The point's number, named where gard does not know it yet; what was meant before goes
+        first."""
+        if not point:
+            return 0
+        number, fresh = self._points.number_of(point)
+        if fresh:
+            self._flush_waits()
+            self._flush_outcomes()
+            self._send(frames.Point(number, point))
+        return number
+
+    def report(self, outcome: frames.Outcome) -> None:
+        if not self.alive:
+            return
+        self._outcomes.append(outcome)
+        if len(self._outcomes) == frames.OUTCOMES_MAX:
+            self._flush_outcomes()
+        elif self._outcomes_due is None:
+            self._outcomes_due = self._loop.call_later(OUTCOME_DELAY_S, self._flush_outcomes)
+
+    # ---- The end.
+
+    async def leave(self) -> None:
+        """Says bye, and closes when gard has: a socket that is closed with messages unread resets
+        the connection, and what was sent last is lost."""
+        if not self.alive:
+            return
+        self._flush_waits()
+        self._flush_outcomes()
+        self._send(frames.Bye(0))
+        self._left = self._loop.create_future()
+        try:
+            await asyncio.wait([self._left], timeout=_LEAVE_S)
+        finally:
+            self.lose(None)
+
+    def lose(self, fault: Optional[GarError]) -> None:
+        """The connection is forgotten whole; its waits go on without it."""
+        if not self.alive:
+            return
+        self.alive = False
+        self.fault = fault
+        if self._left is not None and not self._left.done():
+            self._left.set_result(None)
+        self._late.cancel()
+        self._loop.remove_reader(self._socket.fileno())
+        self._loop.remove_writer(self._socket.fileno())
+        self._socket.close()
+        if self._outcomes_due is not None:
+            self._outcomes_due.cancel()
+        pending, self._pending = self._pending, {}
+        for wait in pending.values():
+            wait.machine.lost()
+            wait.give_news()
+        requests, self._requests = self._requests, {}
+        for then in requests.values():
+            then(_lost())
+        self._sources.clear()
+        if self.ready.done():
+            self._owner.lost(self)
+        else:
+            self.ready.set_exception(fault or _lost())
+
+    # ---- Out.
+
+    def _send(self, message: Any) -> None:
+        if not self.alive:
+            return
+        frame = frames.encode(message)
+        if not self._unsent and self._send_frame(frame):
+            return
+        if len(self._unsent) == _UNSENT_MAX:
+            # Not from here: whoever sends is in the middle of something.
+            self._loop.call_soon(self.lose, NotReachable("it does not read"))
+            return
+        if not self._unsent:
+            self._loop.add_writer(self._socket.fileno(), self._flush)
+        self._unsent.append(frame)
+
+    def _send_frame(self, frame: bytes) -> bool:
+        try:
+            self._socket.send(frame)
+        except (BlockingIOError, InterruptedError):
+            return False
+        except OSError:
+            return True  # the reader sees the end
+        return True
+
+    def _flush(self) -> None:
+        while self._unsent and self._send_frame(self._unsent[0]):
+            self._unsent.popleft()
+        if not self._unsent:
+            self._loop.remove_writer(self._socket.fileno())
+
+    def _flush_waits(self) -> None:
+        if self._waits:
+            waits, self._waits = self._waits, []
+            self._send(frames.Waits(waits))
+
+    def _flush_outcomes(self) -> None:
+        if self._outcomes_due is not None:
+            self._outcomes_due.cancel()
+            self._outcomes_due = None
+        if self._outcomes:
+            outcomes, self._outcomes = self._outcomes, []
+            self._send(frames.Outcomes(outcomes))
+
+    # ---- In.
+
+    def _readable(self) -> None:
+        try:
+            for _ in range(_FRAMES_PER_TURN):
+                received = self._receive()
+                if received is None:
+                    break
+                self._take(received)
+                if not self.alive:
+                    return
+        except GarError as fault:
+            self.lose(fault)
+        self._send_statuses()
+
+    def _receive(self) -> Optional[_Received]:
+        room = array.array("i")
+        try:
+            frame, ancillary, flags, _ = self._socket.recvmsg(
+                frames.FRAME_BYTES_MAX + 1, socket.CMSG_SPACE(_DESCRIPTORS_MAX * room.itemsize),
+                socket.MSG_CMSG_CLOEXEC | socket.MSG_DONTWAIT)
+        except (BlockingIOError, InterruptedError):
+            return None
+        except OSError as error:
+            raise NotReachable(str(error)) from error
+        for level, kind, data in ancillary:
+            if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+                room.frombytes(data[:len(data) - len(data) % room.itemsize])
+        descriptors = list(room)
+        if not frame:
+            _close(descriptors)
+            raise NotReachable("it ended the connection")
+        if flags & socket.MSG_CTRUNC:
+            _close(descriptors)
+            raise UnexpectedDescriptors("too many", "a message", "fewer")
+        return _Received(frame, descriptors)
+
+    def _take(self, received: _Received) -> None:
+        descriptors = received.descriptors
+        try:
+            if self._left is not None:
+                return
+            message = frames.decode(received.frame)
+            expected = frames.descriptors_of(message)
+            if len(descriptors) != expected:
+                raise UnexpectedDescriptors(len(descriptors), type(message).__name__, expected)
+            if self.ready.done():
+                self.silent = False
+            taker = self._takers().get(type(message))
+            if taker is None:
+                raise OutOfState(type(message).__name__, "now")
+            taken, descriptors = descriptors, []
+            taker(self, message, taken)
+        finally:
+            _close(descriptors)
+
+    def _takers(self) -> Dict[Type[Any], Callable[[Link, Any, List[int]], None]]:
+        if self._welcome is None:
+            return _TAKERS_NEW
+        return _TAKERS if self.ready.done() else _TAKERS_JOINING
+
+    def _take_welcome(self, m: frames.Welcome, descriptors: List[int]) -> None:
+        if m.version != VERSION:
+            _close(descriptors)
+            raise VersionMismatch(m.version, VERSION)
+        makers: List[Callable[[int], Page]] = [lambda fd: Page.of_gard(fd, m.page_bytes),
+                                               Page.doorbell, Page.state]
+        pages = []
+        for at, make in enumerate(makers):
+            try:
+                pages.append(make(descriptors[at]))
+            except GarError:
+                _close(descriptors[at + 1:])
+                raise
+        _close(descriptors[3:])
+        self._pages = [pages[0]]
+        self.bell = Bell(pages[1], m.client_id)
+        self._state = pages[2]
+        self._welcome = m
+
+    def _take_first_plan(self, m: frames.PlanScope, _: List[int]) -> None:
+        assert self._welcome is not None
+        self._plans.append(m)
+        if len(self._plans) == self._welcome.plan_scopes:
+            # Before anything else that comes, and refused before anybody uses it.
+            self._owner.joined(self)
+            self._late.cancel()
+            self.ready.set_result(None)
+
+    @property
+    def plans(self) -> List[frames.PlanScope]:
+        """Those that came with the welcome."""
+        return self._plans
+
+    def _take_page(self, m: frames.Page, descriptors: List[int]) -> None:
+        if m.page_index != len(self._pages):
+            _close(descriptors)
+            raise MalformedMessage("page: not the next one")
+        self._pages.append(Page.of_gard(descriptors[0], m.page_bytes))
+
+    def _take_plan(self, m: frames.PlanScope, _: List[int]) -> None:
+        self._owner.published(m)
+
+    def _take_opened(self, m: frames.Opened, _: List[int]) -> None:
+        then = self._requests.pop(m.cookie, None)
+        if then is not None:
+            then(m)
+
+    def _take_closed(self, m: frames.Closed, _: List[int]) -> None:
+        pass
+
+    def _take_completions(self, m: frames.Completions, _: List[int]) -> None:
+        for entry in m.entries:
+            wait = self._pending.pop(entry.cookie, None)
+            if wait is None:
+                self._adopt(entry.cookie)
+                continue
+            wait.machine.completed(entry, wait.source.is_confirmed(wait.target))
+            wait.give_news()
+
+    def _take_refusal(self, m: frames.Refusal, _: List[int]) -> None:
+        if m.fatal:
+            raise _refusal(m)
+        if m.request_type == frames.WAIT_TYPE:
+            wait = self._pending.pop(m.cookie, None)
+            if wait is not None:
+                wait.machine.refused(m.code)
+                wait.give_news()
+            else:
+                self._adopt(m.cookie)
+            return
+        then = self._requests.pop(m.cookie, None)
+        if then is not None:
+            then(_refusal(m))
+
+    def _adopt(self, cookie: int) -> None:
+        """gard has ended this wait too: closes that waited for it can go."""
+        stream = self._orphans.pop(cookie, None)
+        if stream is None:
+            return
+        self._orphans_of[stream] -= 1
+        if self._orphans_of[stream] > 0:
+            return
+        del self._orphans_of[stream]
+        due = [close for close in self._closes if close.stream == stream]
+        self._closes = [close for close in self._closes if close.stream != stream]
+        for close in due:
+            self._send(close)
+
+    def _take_probes(self, m: frames.Probes, _: List[int]) -> None:
+        now_ns = time.monotonic_ns()
+        asked = set()
+        for probe in m.entries:
+            source = self._sources.get((probe.stream, probe.stream_generation))
+            if source is None:
+                continue  # closed meanwhile
+            state, status, call = _state_of(source, probe.sequence)
+            if state < 0:
+                continue
+            if state == 0:
+                asked.add((probe.stream, probe.sequence))
+            self._statuses.append(frames.Status(probe.probe_id, probe.sequence, probe.stream,
+                                                probe.stream_generation, state, status, call))
+        # gard asks, so it lives; what it was told is done it must end itself, or the owner will.
+        if asked:
+            for wait in self._pending.values():
+                if (wait.stream, wait.target) in asked:
+                    wait.machine.heard(now_ns)
+
+    def _send_statuses(self) -> None:
+        while self._statuses:
+            self._send(frames.Statuses(self._statuses[:frames.STATUSES_MAX]))
+            del self._statuses[:frames.STATUSES_MAX]
+
+    def _take_bye(self, m: frames.Bye, _: List[int]) -> None:
+        raise error_of(m.code) if m.code else NotReachable("it said bye")
+
+    def _handshake_is_late(self) -> None:
+        self.lose(HandshakeTimeout("welcome", HANDSHAKE_NS_MAX // 1_000_000))
+
+
+_Taker = Callable[[Link, Any, List[int]], None]
+_TAKERS_NEW: Dict[Type[Any], _Taker] = {
+    frames.Welcome: Link._take_welcome, frames.Refusal: Link._take_refusal,
+    frames.Bye: Link._take_bye}
+_TAKERS_JOINING: Dict[Type[Any], _Taker] = {
+    frames.PlanScope: Link._take_first_plan, frames.Refusal: Link._take_refusal,
+    frames.Bye: Link._take_bye}
+_TAKERS: Dict[Type[Any], _Taker] = {
+    frames.Page: Link._take_page, frames.Opened: Link._take_opened,
+    frames.Closed: Link._take_closed, frames.PlanScope: Link._take_plan,
+    frames.Completions: Link._take_completions, frames.Probes: Link._take_probes,
+    frames.Refusal: Link._take_refusal, frames.Bye: Link._take_bye}
+
+
+def _state_of(source: Source, sequence: int) -> Tuple[int, int, str]:
+    """What a probe is answered: 0 pending, 1 done, 2 failed with status and call; -1: nothing."""
+    try:
+        source.check_recorded(sequence)
+    except GarError:
+        return -1, 0, ""
+    try:
+        return int(source.query(sequence)), 0, ""
+    except GarError as failure:
+        call = failure.arguments[0] if failure.arguments else ""
+        return 2, _as_int32(failure.status or 0), _fitting(call, 47)
+
+
+def _as_int32(value: int) -> int:
+    return (value + (1 << 31)) % (1 << 32) - (1 << 31)
+
+
+def _fitting(text: str, bytes_max: int) -> str:
+    """A plain text of at most so many bytes."""
+    plain = "".join(c if c.isprintable() else "?" for c in text)
+    return plain.encode("utf-8", "replace")[:bytes_max].decode("utf-8", "ignore")
+
+
+def _refusal(m: frames.Refusal) -> GarError:
+    return error_said(m.code, m.text)
+
+
+def _lost() -> GarError:
+    return NotReachable("the connection was lost")
+
+
+def _close(descriptors: List[int]) -> None:
+    for descriptor in descriptors:
+        os.close(descriptor)
