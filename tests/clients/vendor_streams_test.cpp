@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <mutex>
 #include <type_traits>
 #include <vector>
@@ -83,6 +84,41 @@ struct program_name {
   }
 };
 TYPED_TEST_SUITE(vendor_streams, programs, program_name);
+
+// ---- The driver's side alone.
+
+TYPED_TEST(vendor_streams, the_verbs_alone_record_store_and_answer) {
+  const auto open_side = [](void* handle, gar_driver_stream* opened) {
+    return std::is_same_v<TypeParam, cuda_program> ? gar_cuda_driver_stream_open(handle, opened)
+                                                   : gar_hip_driver_stream_open(handle, opened);
+  };
+  gar_driver_stream side{};
+  EXPECT_EQ(open_side(this->handle_, nullptr), GAR_E_INVALID_ARGUMENT);
+  EXPECT_EQ(open_side(this->handle_, &side), GAR_E_INVALID_ARGUMENT);  // no struct_bytes
+  side.struct_bytes = sizeof(side);
+  ASSERT_EQ(open_side(this->handle_, &side), 0) << last_text();
+  EXPECT_STREQ(side.no_stores, "");
+
+  const size_t page_bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const std::unique_ptr<uint64_t, decltype(&std::free)> words(
+      static_cast<uint64_t*>(std::aligned_alloc(page_bytes, page_bytes)), &std::free);
+  gar_device_failure failure{};
+  gar_mapped_page page{words.get(), page_bytes, nullptr};
+  ASSERT_EQ(side.ops->map(side.device, page.host, page.bytes, &page.mapping, &failure), 0);
+  words.get()[3] = 0;
+  this->submit(ms, 7);
+  const gar_device_store store{&page, 3 * sizeof(uint64_t), 1};
+  ASSERT_EQ(side.ops->arm(side.stream, 1, &store, nullptr, &failure), 0);
+  while (side.ops->query(side.stream, 1, &failure) == GAR_PENDING) usleep(100);
+  EXPECT_EQ(this->truth(), 7u);
+  EXPECT_EQ(side.ops->settle(side.stream, &failure), 0);
+  EXPECT_EQ(__atomic_load_n(&words.get()[3], __ATOMIC_ACQUIRE), 1u);
+  EXPECT_EQ(side.ops->unmap(side.device, page.mapping), 0);
+  gar_driver_stream_close(&side);
+  gar_driver_stream_close(&side);  // nothing is left to close
+  gar_driver_stream_close(nullptr);
+  EXPECT_EQ(this->fake().fake_registrations(), 0u);
+}
 
 // ---- What works.
 
