@@ -236,7 +236,6 @@ async def test_an_early_word_is_counted_and_asked_out(scripted):
     async with Opened(scripted) as (gar, device, stream):
         report = await stream.wait(record(device, stream, 0.03))
         assert (device.truth, report.early_words, gar.counters.early_words) == (1, 1, 1)
-        assert report.wait_ns >= 29_000_000
     assert [outcome.what for outcome in gard.received(frames.Outcome)] == [1]
     assert len(gard.received(frames.Wait)) == 1
 
@@ -264,8 +263,8 @@ async def test_a_word_that_came_early_is_never_registered(scripted):
 async def test_gards_claims_are_asked_for_at_the_device(scripted, code, confirmed):
     scripted(on_wait=lambda gard, wait: gard.complete(wait.cookie, code, confirmed) or True)
     async with Opened(scripted) as (_, device, stream):
-        report = await stream.wait(record(device, stream, 0.01))
-        assert device.truth == 1 and report.wait_ns >= 9_000_000
+        await stream.wait(record(device, stream, 0.01))
+        assert device.truth == 1
 
 
 @in_loop
