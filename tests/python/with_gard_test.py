@@ -211,6 +211,26 @@ async def test_asyncios_own_timeout_ends_it_too(scripted):
         hold.set()
 
 
+@pytest.mark.parametrize("options", [{"point": "x" * 64}, {"point": "a\nb"}, {"point": "\ud800"},
+                                     {"rows": -1}, {"rows": 1 << 32}], ids=str)
+@in_loop
+async def test_an_argument_that_cannot_be_is_refused_before_anything_is_sent(scripted, options):
+    gard = scripted()
+    async with Opened(scripted) as (gar, device, stream):
+        number = record(device, stream, 0)
+        with pytest.raises(garclient.InvalidArgument):
+            await stream.wait(number, **options)
+        for name in ("x" * 64, "a\0b", "\udfff"):
+            with pytest.raises(garclient.InvalidArgument):
+                gar.word_stream(name=name)
+        for never in (number + 1, 0, -1, 1 << 64):
+            with pytest.raises(garclient.InvalidArgument):
+                await stream.wait(never)
+        await stream.wait(number, timeout=float("inf"))
+    assert not gard.received(frames.Point)
+    assert len(gard.received(frames.Open)) == 1
+
+
 # ---- A gard that is stuck, or lies.
 
 @in_loop

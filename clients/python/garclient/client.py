@@ -39,6 +39,7 @@ from .memory import OwnWords
 from .plans import AS_SHIPPED, PlanTable, parse
 from .source import Binding, Source
 from .stream import Stream
+from .text import NAME_BYTES_MAX, checked_name, fitted
 
 _RETRY_FIRST_NS = 20_000_000
 _RETRY_MOST_NS = 1_000_000_000
@@ -46,7 +47,6 @@ _OPEN_PATIENCE_NS = 1_000_000_000
 # How far a slot may be ahead of a stream that comes to it: behind a longer jump, in wrapping order,
 # what is pending would look done.
 _BASE_AHEAD_MAX = 1 << 60
-_NAME_BYTES_MAX = 63
 
 
 @dataclass
@@ -76,7 +76,7 @@ class Client:
                  in_process: bool = False, need_daemon: bool = False) -> None:
         if in_process and need_daemon:
             raise InvalidArgument("need_daemon", "asks for in-process and for a daemon at once")
-        self._name = _checked_name("name", name) if name else _own_name()
+        self._name = checked_name("name", name or "") or _own_name()
         self._paths = [] if in_process else sockets.clients_paths(socket_path)
         self._need_daemon = need_daemon
         fallback = parse(sockets.environment("GAR_PLAN") or AS_SHIPPED)
@@ -91,6 +91,7 @@ class Client:
         self._thread = 0
         self._open = False
         self._link: Optional[Link] = None
+        self._ever_joined = False
         self._joining: Optional[asyncio.Task[None]] = None
         self._retry_ns = 0
         self._pause_ns = _RETRY_FIRST_NS
@@ -112,7 +113,6 @@ class Client:
         if self._need_daemon and self._link is None:
             await self.close()
             raise fault or NotReachable("nobody answered")
-        self.counters.reconnects = 0
         return self
 
     async def __aexit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
@@ -159,17 +159,19 @@ class Client:
         NoDomain, ForeignStream, Backend, LimitStreams, InvalidArgument.
         """
         self.check(on_loop=True)
-        if name:
-            _checked_name("name", name)
-        return self._open_stream(Source(device_of(handle, vendor), name), handle)
+        checked_name("name", name)
+        device = device_of(handle, vendor)
+        try:
+            return self._open_stream(Source(device, name), handle)
+        except GarError:
+            device.close()
+            raise
 
     def word_stream(self, *, name: str = "") -> Stream:
         """Opens a stream whose word is its own authority: the producer is not a GPU. `record` hands
         out the next number, `signal` stores it; or another process does, into `stream.word`."""
         self.check(on_loop=True)
-        if name:
-            _checked_name("name", name)
-        return self._open_stream(Source(None, name), None)
+        return self._open_stream(Source(None, checked_name("name", name)), None)
 
     @property
     def mode(self) -> str:
@@ -241,7 +243,8 @@ class Client:
             self.plans.publish(scope)
         self._link = link
         self._pause_ns = _RETRY_FIRST_NS
-        self.counters.reconnects += 1
+        self.counters.reconnects += self._ever_joined
+        self._ever_joined = True
         for stream in self._streams:
             self._reopen(stream.source, link)
 
@@ -368,14 +371,6 @@ class Client:
             pass
 
 
-def _checked_name(argument: str, name: str) -> str:
-    fits = 1 <= len(name.encode("utf-8", "replace")) <= _NAME_BYTES_MAX
-    if not fits or any(c < " " or "\x7f" <= c <= "\x9f" for c in name):
-        raise InvalidArgument(argument, f"expected 1..{_NAME_BYTES_MAX} bytes of plain text")
-    return name
-
-
 def _own_name() -> str:
-    base = os.path.basename(sys.argv[0] if sys.argv else "") or "python"
-    plain = "".join(c if c.isprintable() else "?" for c in base)
-    return plain.encode("utf-8", "replace")[:_NAME_BYTES_MAX].decode("utf-8", "ignore") or "python"
+    base = os.path.basename(sys.argv[0] if sys.argv else "")
+    return fitted(base, NAME_BYTES_MAX) or "python"

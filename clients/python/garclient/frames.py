@@ -11,6 +11,7 @@ import struct
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, Type
 
 from .error_numbers import MalformedMessage, UnknownMessage
+from .text import has_controls
 
 FRAME_BYTES_MIN = 8
 FRAME_BYTES_MAX = 4096
@@ -436,6 +437,4 @@ def _text_of_field(raw: bytes, is_name: bool) -> str:
 
 
 def _no_controls(text: str) -> None:
-    if not text.isprintable():
-        controls = any(c < " " or "\x7f" <= c <= "\x9f" for c in text)
-        _need(not controls, "a text holds a control character")
+    _need(not has_controls(text), "a text holds a control character")

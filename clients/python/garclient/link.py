@@ -30,6 +30,7 @@ from .memory import WORDS_PER_LINE, Bell, Page, Word
 from .owner_wait import OwnerWait
 from .point_numbers import PointNumbers
 from .source import Source
+from .text import fitted
 
 VERSION = 1
 HANDSHAKE_NS_MAX = 1_000_000_000
@@ -507,17 +508,11 @@ def _state_of(source: Source, sequence: int) -> Tuple[int, int, str]:
         return int(source.query(sequence)), 0, ""
     except GarError as failure:
         call = failure.arguments[0] if failure.arguments else ""
-        return 2, _as_int32(failure.status or 0), _fitting(call, 47)
+        return 2, _as_int32(failure.status or 0), fitted(call, 47)
 
 
 def _as_int32(value: int) -> int:
     return (value + (1 << 31)) % (1 << 32) - (1 << 31)
-
-
-def _fitting(text: str, bytes_max: int) -> str:
-    """A plain text of at most so many bytes."""
-    plain = "".join(c if c.isprintable() else "?" for c in text)
-    return plain.encode("utf-8", "replace")[:bytes_max].decode("utf-8", "ignore")
 
 
 def _refusal(m: frames.Refusal) -> GarError:

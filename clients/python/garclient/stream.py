@@ -20,6 +20,7 @@ from .memory import Word
 from .owner_wait import LIMIT, STALE, OwnerWait
 from .plans import Plan
 from .source import Binding, Source
+from .text import checked_name
 from .wait_driver import (PACE_MOST_NS, PARKED, SAMPLE_EXACT, SAMPLE_LATE, SAMPLE_NONE, IMMEDIATE,
                           Report, run_wait)
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 _WAIT, _EARLY_WORD, _REFUSED = range(3)  # an outcome's `what`
 _AGE_NS_MAX = 10_000_000_000
+_TIMEOUT_S_MAX = 1e9  # and more is none
 _PICKS_MAX = 3  # of a plan, for one wait
 
 
@@ -41,7 +43,7 @@ class _Wait:
         self.start_ns = time.monotonic_ns()
         self.timeout_ns: Optional[int] = None
         self.deadline_ns: Optional[int] = None
-        if timeout_s is not None:
+        if timeout_s is not None and timeout_s < _TIMEOUT_S_MAX:
             self.timeout_ns = max(0, int(timeout_s * 1e9))
             self.deadline_ns = self.start_ns + self.timeout_ns
         self.plan = Plan("poll")
@@ -134,8 +136,7 @@ class Stream:
 
     def _begin(self, sequence: Optional[int], timeout_s: Optional[float], point: str,
                rows: Optional[int]) -> _Wait:
-        if len(point.encode("utf-8", "replace")) > 63 or not (point.isprintable() or not point):
-            raise InvalidArgument("point", "expected at most 63 bytes of plain text")
+        checked_name("point", point)
         if rows is None:
             rows = self._client.published_rows
         elif not 0 <= rows < 1 << 32:
