@@ -4,6 +4,8 @@ from node import Skip, eventually, require, test
 
 FLAG = "flag:park_us=100,backstop_us=10000"
 NAMESPACES = ("unshare", "--pid", "--ipc", "--mount", "--fork", "--kill-child")
+ALL_NAMESPACES = (*NAMESPACES[:-2], "--net", "--uts", "--cgroup", "--user", "--map-root-user",
+                  "--fork", "--kill-child")
 # Gard's directory as a container sees it, and a /dev/shm that nothing can be put into.
 INSIDE = """
 mount --bind "$1" "$2" || exit 1
@@ -15,20 +17,19 @@ exec "$@"
 """
 
 
-def contained(node):
+def contained(node, namespaces):
     """What runs a program in such namespaces, with the directory of gard's socket mounted."""
     mount_point = node.directory / "inside"
     mount_point.mkdir()
-    before = (*NAMESPACES, "sh", "-c", INSIDE, "sh", node.directory, mount_point)
+    before = (*namespaces, "sh", "-c", INSIDE, "sh", node.directory, mount_point)
     tried = node.run(*before, "true")
     if tried.returncode != 0:
         raise Skip(f"this host makes no such namespaces: {tried.stderr.strip()}")
     return before
 
 
-@test
-def client_in_namespaces_of_its_own_waits_through_gard_and_through_the_next(node):
-    before = contained(node)
+def waits_through_gard_and_through_the_next(node, namespaces):
+    before = contained(node, namespaces)
     node.start_gard()
     node.garctl("plan", "set", FLAG)
     client = node.client(before=before)
@@ -46,3 +47,13 @@ def client_in_namespaces_of_its_own_waits_through_gard_and_through_the_next(node
     node.garctl("plan", "set", FLAG)
     eventually(waits_through_gard, 20, "a wait through the gard that came after")
     client.close()
+
+
+@test
+def client_in_namespaces_of_its_own_waits_through_gard_and_through_the_next(node):
+    waits_through_gard_and_through_the_next(node, NAMESPACES)
+
+
+@test
+def client_in_user_and_network_namespaces_too_waits_through_gard_and_through_the_next(node):
+    waits_through_gard_and_through_the_next(node, ALL_NAMESPACES)
