@@ -115,10 +115,14 @@ class Node:
 
     def start_gard(self, config=None, before=()):
         """Starts gard and returns when it answers. `before`: a program that runs it."""
+        return self.start_gard_as(before, self.gard_command(config)[1:])
+
+    def start_gard_as(self, before, arguments):
+        """The same with the arguments as given."""
         self.logs += 1
         log = open(self.directory / f"gard-{self.logs}.log", "wb")
-        self.gard = subprocess.Popen([*before, *self.gard_command(config)], stdout=log, stderr=log,
-                                     env=self.environment)
+        self.gard = subprocess.Popen([*before, self.build / "bin/gard", *arguments], stdout=log,
+                                     stderr=log, env=self.environment)
         self.processes.append(self.gard)
 
         def answers():
