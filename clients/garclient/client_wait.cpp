@@ -111,14 +111,16 @@ wait_end client::run_inline(const wait_order& order, const plan& how, const bind
   steady_clock clock;
   const wait_request request{how, sleep_for(order, how), order.sequence, order.start,
                              order.deadline};
-  std::function<void()> rehearse;
+  inline_port::looking way{};
+  // The sleep ends a margin before the word is expected.
+  if (request.sleep) way.expected_after = std::max(how.predict->margin, process_margin_floor());
   if (request.sleep && order.rehearse && order.of->is_confirmed(where.base)) {
-    rehearse = [&] {
+    way.before_park = [&] {
       order.rehearse(where.base);
       (void)order.of->check_recorded(order.sequence);  // a look at the record that goes at the end
     };
   }
-  inline_port port(*order.of, where, how, order.sequence, order.deadline, std::move(rehearse));
+  inline_port port(*order.of, where, how, order.sequence, order.deadline, std::move(way));
   wait_end end;
   end.ended = gard_would_run(order, how) ? wait_end::by::no_gard : wait_end::by::owner;
   result<wait_report> report = run_on_thread(request, port);

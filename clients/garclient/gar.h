@@ -81,9 +81,9 @@ typedef struct gar_client_options {
 /* Connects to gard, for at most a second, or settles for in-process. `options` may be NULL.
  * In-process the plan is $GAR_PLAN, or the one as shipped; once a gard has published plans, its
  * last ones stay in force when it is lost. On a CPU without monitor instructions an inline wait
- * looks at its word without a pause for $GAR_SOFTWARE_SPIN (as shipped "300us") from where it began
- * or its predicted sleep ended, then between sleeps of $GAR_SOFTWARE_SLEEP ("20us") and more; the
- * process's first stream fixes both. Blocks for at most the handshake. Errors: InvalidArgument
+ * looks at its word without a pause to $GAR_SOFTWARE_SPIN (as shipped "300us") past its begin or,
+ * after a sleep, its expected end, then between sleeps of $GAR_SOFTWARE_SLEEP ("20us") and more;
+ * the process's first stream fixes both. Blocks for at most the handshake. Errors: InvalidArgument
  * (also of a variable), InvalidPlan (of GAR_PLAN), NotReachable (with GAR_CLIENT_NEED_DAEMON),
  * SystemCall. */
 GAR_API int gar_connect(const gar_client_options* options, gar_client** client);

@@ -31,14 +31,14 @@ duration process_margin_floor() {
 }
 
 inline_port::inline_port(stream& of, const binding& where, const plan& how, uint64_t sequence,
-                         instant deadline, std::function<void()> before_park)
+                         instant deadline, looking way)
     : of_(&of),
       where_(&where),
       how_(how),
       sequence_(sequence),
       deadline_(deadline),
       pace_(process_word_waiter().pace()),
-      before_park_(std::move(before_park)) {}
+      way_(std::move(way)) {}
 
 result<bool> inline_port::block(uint64_t sequence) {
   if (of_->word_is_authority()) return block_on_word(sequence);
@@ -47,7 +47,7 @@ result<bool> inline_port::block(uint64_t sequence) {
 }
 
 result<bool> inline_port::poll(uint64_t sequence) {
-  if (before_park_) before_park_();
+  if (way_.before_park) way_.before_park();
   // A flag plan comes here after an early word: its owner asked for no spinning.
   if (how_.park == park_kind::flag) return query_with_pauses(sequence, how_.backstop);
   if (of_->word_is_authority() || !of_->device()->has_poll()) return query_without_pause(sequence);
@@ -61,14 +61,14 @@ duration inline_port::left() const {
 
 result<park_answer> inline_port::park(park_bound bound) {
   const uint64_t& word = where_->word();
-  if (before_park_) before_park_();
+  if (way_.before_park) way_.before_park();
   if (of_->device() && of_->device()->has_park()) {
     return park_answer{of_->device()->park(word, sequence_, bound.park), 1};
   }
   const auto still_waiting = [&] { return !reached(proto::load_word(word), sequence_); };
   steady_clock clock;
   const instant from = clock.now();
-  if (!std::exchange(parked_, true)) pace_.expect(from);
+  if (!std::exchange(parked_, true)) pace_.expect(from + way_.expected_after);
   process_word_waiter().wait(word, still_waiting, from + bound.park, clock, pace_);
   return park_answer{!still_waiting(), 1};
 }

@@ -2,8 +2,9 @@
 //
 // Every verb blocks the calling thread instead of suspending. The authority is the stream's; the
 // park watches the stream's own word, in hardware where the CPU can. The first park is where the
-// wait began or its predicted sleep ended: there the software wait's spin starts, once in a wait.
-// While it looks there is time for what is better done before the word arrives.
+// wait began or its predicted sleep ended: the software wait's spin starts there, once in a wait,
+// or a margin later, when the word is expected. While it looks there is time for what is better
+// done before the word arrives.
 //
 // Threads: the waiting thread's alone. Blocking: block, poll and park, at most to the deadline.
 // Errors: those of the authority.
@@ -25,9 +26,12 @@ namespace gar::owner {
 
 class inline_port {
  public:
-  // `before_park` is called before each park, and before a poll; it may be empty.
+  struct looking {
+    duration expected_after;            // the first park
+    std::function<void()> before_park;  // and before a poll; may be empty
+  };
   inline_port(stream& of, const binding& where, const plan& how, uint64_t sequence,
-              instant deadline, std::function<void()> before_park = {});
+              instant deadline, looking way);
 
   result<bool> query(uint64_t sequence) { return of_->query(sequence); }
   result<bool> block(uint64_t sequence);
@@ -49,7 +53,7 @@ class inline_port {
   instant deadline_;
   look_pace pace_;
   bool parked_ = false;
-  std::function<void()> before_park_;
+  looking way_;
 };
 
 static_assert(completion_port<inline_port>);

@@ -45,8 +45,8 @@ class look_pace {
 
   explicit look_pace(software_wait how = {}) : how_(how) {}
 
-  // There is reason to expect what is waited for.
-  void expect(instant now) { expected_ = now; }
+  // There is reason to expect it, now or at a later time; until then it is looked for all along.
+  void expect(instant at) { expected_ = at; }
 
   // After a look that found nothing; `until` is the park's bound.
   next_step next(instant now, instant until) const {

@@ -32,6 +32,14 @@ TEST(look_pace, expects_nothing_before_it_is_told_to) {
             step::sleep);
 }
 
+TEST(look_pace, looks_without_a_pause_up_to_a_later_time_that_it_is_expected_at) {
+  const look_pace pace = expecting(at_us(5000));
+  EXPECT_EQ(pace.next(at_us(1000), far), looks);
+  EXPECT_EQ(pace.next(at_us(4999), far), looks);
+  EXPECT_EQ(pace.next(at_us(5299), far), looks);
+  EXPECT_EQ(pace.next(at_us(5300), far).what, step::sleep);
+}
+
 TEST(look_pace, expecting_again_gives_a_new_budget) {
   look_pace pace = expecting(at_us(1000));
   pace.expect(at_us(2000));
