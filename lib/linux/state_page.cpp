@@ -32,6 +32,8 @@ result<state_page_view> state_page_view::receive(unique_fd fd, size_t bytes) {
   return state_page_view(std::move(*map));
 }
 
+// Whom it woke it cannot know: any process may sleep on the word. Who needs to be sure looks later
+// whether its request was taken.
 bool state_page_view::wake_reactor() const {
   // The reactor needs less than a microsecond from its announcement to its sleep, or a time slice
   // where it was preempted in between. Past this the caller has a message to send, which cannot be
