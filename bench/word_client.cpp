@@ -14,8 +14,7 @@ uint64_t* address_of(const gar_device_store& store) {
 
 }  // namespace
 
-void must_be_ok(int error, const char* call) {
-  if (error == 0) return;
+void throw_failure(int error, const char* call) {
   std::array<char, 512> text{};
   gar_last_error(text.data(), text.size());
   throw cannot_measure(std::string(call) + ": " + gar_error_name(error) + ": " + text.data());

@@ -19,8 +19,12 @@
 
 namespace gar::bench {
 
-// `error` as a gar_* call answered it.
-void must_be_ok(int error, const char* call);
+// `error` as a gar_* call answered it. What stands behind a wait that is timed must be next to
+// nothing: the check is here, the rest elsewhere.
+[[noreturn]] void throw_failure(int error, const char* call);
+inline void must_be_ok(int error, const char* call) {
+  if (error != 0) throw_failure(error, call);
+}
 
 class word_client {
  public:
