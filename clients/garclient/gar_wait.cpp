@@ -53,15 +53,16 @@ struct wait_call {
   const gar_wait_options* options;
   gar_report* report;
   const void* returns_to = nullptr;
-  booking as = booking::real;
+  const wait_order* rehearses = nullptr;  // then the program's options are not read again
 };
 
 result<wait_order> read_order(const wait_call& c) {
-  if (c.as == booking::real) return read_recorded(c.stream, c.sequence, c.options);
-  result<wait_order> order = read_order(c.stream, c.sequence, c.options);
-  if (!order) return order;
-  order->as = c.as;
-  order->run_inline = true;
+  if (!c.rehearses) return read_recorded(c.stream, c.sequence, c.options);
+  wait_order order = *c.rehearses;
+  order.sequence = c.sequence;
+  order.run_inline = true;
+  order.as = booking::rehearsed;
+  order.rehearse = nullptr;
   return order;
 }
 
@@ -86,11 +87,13 @@ int make_call(const wait_call& c) {
     if (c.report) *c.report = {};
     result<wait_order> order = read_order(c);
     if (!order) return order.error();
-    order->rehearse = [&c](uint64_t confirmed) {
-      gar_report unread;
-      (void)make_call({c.stream, confirmed, c.options, &unread, nullptr, booking::rehearsed});
-      fetch_for_return(c, &unread);
-    };
+    if (!c.rehearses) {
+      order->rehearse = [&c, &real = *order](uint64_t confirmed) {
+        gar_report unread;
+        (void)make_call({c.stream, confirmed, nullptr, &unread, nullptr, &real});
+        fetch_for_return(c, &unread);
+      };
+    }
     return run(*order, c.stream, c.report);
   });
 }
