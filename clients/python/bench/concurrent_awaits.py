@@ -30,7 +30,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Awaitable, Callable, Dict, List
+from typing import Any, Awaitable, Callable, Dict, List, Set
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import garclient  # noqa: E402
@@ -100,7 +100,7 @@ class Bench:
         self.delays: Dict[str, List[int]] = {way: [] for way in WAYS}
         self.cpu_ns: Dict[str, int] = {way: 0 for way in WAYS}
         self.gard_ms: Dict[str, int] = {way: 0 for way in WAYS}
-        self.threads: Dict[str, int] = {way: 0 for way in WAYS}
+        self.threads: Dict[str, Set[int]] = {way: set() for way in WAYS}
 
     def forget(self) -> None:
         """What was measured until now."""
@@ -119,7 +119,6 @@ class Bench:
         cpu_before_ns = time.process_time_ns()
         self._producer.start([self._job(way, at, due, number)
                               for at, (due, number) in enumerate(zip(dues, numbers))])
-        self.threads[way] = threading.active_count()
         await asyncio.gather(*waiters)
         self.cpu_ns[way] += time.process_time_ns() - cpu_before_ns
         self.gard_ms[way] += self._gard_cpu_ms() - gard_before_ms
@@ -139,11 +138,17 @@ class Bench:
         loop = asyncio.get_running_loop()
         waits: Dict[str, Callable[[], Awaitable[Any]]] = {
             "await": lambda: self._streams[at].wait(number),
-            "executor": lambda: loop.run_in_executor(self._pool, os.read, self._pipes[at][0], 8),
+            "executor": lambda: loop.run_in_executor(
+                self._pool, self._blocking, way, os.read, self._pipes[at][0], 8),
             "executor_sync": lambda: loop.run_in_executor(
-                self._pool, self._streams[at].wait_sync, number)}
+                self._pool, self._blocking, way, self._streams[at].wait_sync, number)}
+        self.threads[way].add(threading.get_ident())
         await waits[way]()
         ended[at] = time.monotonic_ns()
+
+    def _blocking(self, way: str, wait: Callable[..., Any], *arguments: Any) -> None:
+        self.threads[way].add(threading.get_ident())
+        wait(*arguments)
 
     def _gard_cpu_ms(self) -> int:
         return int(self._gar.status()["process"]["cpu_ms"])
@@ -162,7 +167,7 @@ def summary(bench: Bench, way: str) -> Dict[str, Any]:
     count = len(bench.delays[way])
     of = {name: round(quantile(bench.delays[way], part) / 1000)
           for name, part in (("p50_us", 0.5), ("p99_us", 0.99), ("p99_9_us", 0.999))}
-    return {"way": way, "waits": count, "threads": bench.threads[way],
+    return {"way": way, "waits": count, "threads": len(bench.threads[way]),
             "cpu_us_per_wait": round(bench.cpu_ns[way] / count / 1000, 1),
             "gard_cpu_us_per_wait": round(bench.gard_ms[way] * 1000 / count, 1),
             **{f"delay_{name}": value for name, value in of.items()}}
@@ -173,7 +178,7 @@ async def measure(socket_path: str, arguments: argparse.Namespace) -> List[Dict[
         bench = Bench(gar, arguments)
         try:
             for way in WAYS:
-                await bench.round(way)  # the first one makes the threads
+                await bench.round(way)  # cold, not counted
             bench.forget()
             for turn in range(arguments.rounds):
                 for step in range(len(WAYS)):

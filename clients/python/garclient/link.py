@@ -36,6 +36,9 @@ VERSION = 1
 HANDSHAKE_NS_MAX = 1_000_000_000
 OUTCOME_DELAY_S = 0.05
 _LEAVE_S = 0.25
+# How often it is looked whether gard is silent about a wait: one timer for all, where one for each
+# would cost more than all else of a wait that lasts.
+_SWEEP_S = 0.05
 _FRAMES_PER_TURN = 64
 _UNSENT_MAX = 4096
 _DESCRIPTORS_MAX = 16
@@ -63,6 +66,15 @@ class PendingWait:
         self.target = target
         self.cookie = 0
         self.news: Optional[asyncio.Future[bool]] = None
+
+    def ask(self) -> None:
+        """The authority, as the machine wants it."""
+        try:
+            done = self.source.query(self.target)
+        except GarError as error:
+            self.machine.failed(error)
+        else:
+            self.machine.answered(done, time.monotonic_ns())
 
     def give_news(self) -> None:
         if self.news is not None and not self.news.done():
@@ -97,6 +109,7 @@ class Link:
         self._closes: List[frames.Close] = []
         self._sources: Dict[Tuple[int, int], Source] = {}
         self._points = PointNumbers()
+        self._sweeping: Optional[asyncio.TimerHandle] = None
         self._cookie = 0
         self.alive = True
         self.silent = False  # it was, past a wait's backstop
@@ -179,12 +192,26 @@ class Link:
         self._cookie += 1
         wait.cookie = self._cookie
         self._pending[wait.cookie] = wait
+        if self._sweeping is None:
+            self._sweeping = self._loop.call_later(_SWEEP_S, self._sweep)
         number = self.number_of(point)
         if not self._waits:
             self._loop.call_soon(self._flush_waits)
         self._waits.append(asked._replace(cookie=wait.cookie, point=number))
         if len(self._waits) == frames.WAITS_MAX:
             self._flush_waits()
+
+    def _sweep(self) -> None:
+        """Asks the devices of waits that gard was silent about for too long."""
+        self._sweeping = None
+        now_ns = time.monotonic_ns()
+        for wait in list(self._pending.values()):
+            if wait.machine.next(now_ns).what == "ask":
+                wait.ask()
+                if not wait.machine.at_gard:
+                    wait.give_news()
+        if self._pending:
+            self._sweeping = self._loop.call_later(_SWEEP_S, self._sweep)
 
     def cancel(self, wait: PendingWait) -> None:
         """gard still has it, and nobody waits for its end."""
@@ -244,8 +271,9 @@ class Link:
         self._loop.remove_reader(self._socket.fileno())
         self._loop.remove_writer(self._socket.fileno())
         self._socket.close()
-        if self._outcomes_due is not None:
-            self._outcomes_due.cancel()
+        for timer in (self._outcomes_due, self._sweeping):
+            if timer is not None:
+                timer.cancel()
         pending, self._pending = self._pending, {}
         for wait in pending.values():
             wait.machine.lost()

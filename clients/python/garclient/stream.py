@@ -17,7 +17,7 @@ from .error import GarError
 from .error_numbers import Closed, InvalidArgument, LimitWaits
 from .link import Link, PendingWait
 from .memory import Word
-from .owner_wait import LIMIT, STALE, OwnerWait
+from .owner_wait import DEADLINE_GRACE_NS, LIMIT, STALE, OwnerWait
 from .plans import Plan
 from .source import Binding, Source
 from .text import checked_name
@@ -203,9 +203,9 @@ class Stream:
             while True:
                 todo = machine.next(time.monotonic_ns())
                 if todo.what == "sleep":
-                    await self._news(pending, todo.until_ns)
+                    await self._news(pending, todo.until_ns, wait.deadline_ns)
                 elif todo.what == "ask":
-                    self._ask(machine, wait)
+                    pending.ask()
                 else:
                     break
         except BaseException:
@@ -215,8 +215,8 @@ class Stream:
             link.cancel(pending)
         return machine
 
-    async def _news(self, pending: PendingWait, until_ns: int) -> None:
-        """Until there is news, or it is time."""
+    async def _news(self, pending: PendingWait, until_ns: int, deadline_ns: Optional[int]) -> None:
+        """Until there is news, or it is time; the link itself looks whether gard is silent."""
         loop = self._client.loop
         if not pending.machine.at_gard:
             await self._client.host.sleep_until(until_ns, self._sleeping)
@@ -224,22 +224,17 @@ class Stream:
         news: "asyncio.Future[bool]" = loop.create_future()
         pending.news = news
         self._sleeping.add(news)
-        left_s = max(0, until_ns - time.monotonic_ns()) / 1e9
-        timer = loop.call_later(left_s, pending.give_news)
+        timer = None
+        if deadline_ns is not None:
+            left_ns = max(0, deadline_ns + DEADLINE_GRACE_NS - time.monotonic_ns())
+            timer = loop.call_later(left_ns / 1e9, pending.give_news)
         try:
             await news
         finally:
-            timer.cancel()
+            if timer is not None:
+                timer.cancel()
             self._sleeping.discard(news)
             pending.news = None
-
-    def _ask(self, machine: OwnerWait, wait: _Wait) -> None:
-        try:
-            done = self.source.query(wait.sequence)
-        except GarError as error:
-            machine.failed(error)
-        else:
-            machine.answered(done, time.monotonic_ns())
 
     def _ended_at_gard(self, link: Link, wait: _Wait, machine: OwnerWait) -> Report:
         client, report = self._client, machine.report
