@@ -37,7 +37,9 @@ class ring_waits {
   bool submit(mailbox& box, const proto::ring_request& asked);
   bool submit_point(uint32_t number, std::string_view name);
   // gard refused a point since this was asked last.
-  bool points_refused() { return points_refused_.exchange(false, std::memory_order_relaxed); }
+  bool points_refused() {
+    return points_refused_.load(std::memory_order_relaxed) && points_refused_.exchange(false);
+  }
   void collect(mailbox& box, owner_wait& into, bool confirmed);
   // The wait is over here. true: something was submitted.
   bool forget(mailbox& box, bool cancel);

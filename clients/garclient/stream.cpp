@@ -58,6 +58,7 @@ void stream::adopt_next() {
   if (current_) {
     ring_.rebase(base);
     old_.push_back(current_);
+    has_old_.store(true, std::memory_order_relaxed);
   } else {
     ring_ = record_ring(base);
     signalled_ = base;
@@ -231,6 +232,7 @@ size_t stream::settled_count() const {
 }
 
 bool stream::has_settled() const {
+  if (!has_old_.load(std::memory_order_relaxed)) return false;
   std::lock_guard lock(state_);
   return !old_.empty() && settled_count() > 0;
 }
@@ -240,6 +242,7 @@ std::vector<std::shared_ptr<const binding>> stream::take_settled() {
   const auto end = old_.begin() + static_cast<std::ptrdiff_t>(settled_count());
   std::vector<std::shared_ptr<const binding>> taken(old_.begin(), end);
   old_.erase(old_.begin(), end);
+  has_old_.store(!old_.empty(), std::memory_order_relaxed);
   return taken;
 }
 
@@ -262,6 +265,7 @@ std::vector<std::shared_ptr<const binding>> stream::let_go() {
   std::vector<std::shared_ptr<const binding>> all = bindings();
   std::lock_guard lock(state_);
   old_.clear();
+  has_old_.store(false, std::memory_order_relaxed);
   current_.reset();
   next_.reset();
   return all;

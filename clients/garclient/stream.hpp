@@ -14,6 +14,7 @@
 // Errors: Backend, and StreamFailed from then on; LimitRecords; InvalidArgument.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -71,7 +72,7 @@ class stream {
 
   // Old bindings whose last store has landed; letting go of them may unregister pages.
   std::vector<std::shared_ptr<const binding>> take_settled();
-  bool has_settled() const;
+  bool has_settled() const;  // takes no lock where there are none
 
   // Blocks until every store has landed.
   result<void> settle();
@@ -100,6 +101,7 @@ class stream {
   std::shared_ptr<binding> next_;
   std::weak_ptr<link> asked_;
   std::vector<std::shared_ptr<const binding>> old_;  // oldest first
+  std::atomic<bool> has_old_{false};                 // it is not empty
   std::optional<error> failure_;                     // the first one, of whatever kind
   std::optional<uint64_t> failed_from_;              // the authority failed for it and all after,
   std::optional<error> authority_failure_;           // with this
