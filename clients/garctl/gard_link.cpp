@@ -37,20 +37,6 @@ refusal refusal_of(const json::object& from) {
   return refused;
 }
 
-// nullopt: this is no answer of gard's.
-std::optional<reply> read_answer(const std::string& text) {
-  json::error_code wrong;
-  json::value answer = json::parse(text, wrong);
-  const json::object* fields = wrong ? nullptr : answer.if_object();
-  const json::value* ok = fields ? fields->if_contains("ok") : nullptr;
-  if (!ok || !ok->is_bool()) return std::nullopt;
-  const json::value* body = fields->if_contains(ok->get_bool() ? "result" : "error");
-  if (!body) return std::nullopt;
-  if (ok->get_bool()) return reply(*body);
-  if (!body->is_object()) return std::nullopt;
-  return reply(refusal_of(body->get_object()));
-}
-
 // What a person needs to know of a failed attempt; the path is named beside it.
 std::string reason_of(const error& failed) {
   return failed.code() == errc::SystemCall ? text_of_errno(failed.os_number()) : failed.text();
@@ -73,6 +59,19 @@ std::optional<reply> try_one(way how, const socket_candidate& at, const std::str
 }
 
 }  // namespace
+
+std::optional<reply> read_answer(const std::string& text) {
+  json::error_code wrong;
+  json::value answer = json::parse(text, wrong);
+  const json::object* fields = wrong ? nullptr : answer.if_object();
+  const json::value* ok = fields ? fields->if_contains("ok") : nullptr;
+  if (!ok || !ok->is_bool()) return std::nullopt;
+  const json::value* body = fields->if_contains(ok->get_bool() ? "result" : "error");
+  if (!body) return std::nullopt;
+  if (ok->get_bool()) return reply(*body);
+  if (!body->is_object()) return std::nullopt;
+  return reply(refusal_of(body->get_object()));
+}
 
 result<gard_link> gard_link::make(const gard_link_options& options) {
   const socket_environment env = read_socket_environment();

@@ -81,6 +81,9 @@ class gard_link {
   duration patience_;
 };
 
+// What an answer's text says; nullopt: it is no answer of gard's.
+std::optional<reply> read_answer(const std::string& text);
+
 // "PATH: why" on a line each.
 std::string text_of(const unreachable& failed);
 

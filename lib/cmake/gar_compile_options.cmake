@@ -26,3 +26,7 @@ if(GAR_SANITIZE)
     target_compile_options(gar_options INTERFACE -Wno-tsan)
   endif()
 endif()
+if(GAR_FUZZ)
+  # Everything of ours tells the fuzzer which branches it took; only its targets link its engine.
+  target_compile_options(gar_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()

@@ -81,8 +81,9 @@ error broken(std::string what) {
   return error(errc::MalformedMessage, {std::move(what)});
 }
 
-// One frame's part of an answer, put where it belongs. true: the answer is whole.
-result<bool> add_part(const proto::message& frame, std::string& answer) {
+}  // namespace
+
+result<bool> add_answer_part(const proto::message& frame, std::string& answer) {
   if (const auto* refused = std::get_if<proto::refusal>(&frame)) {
     const error_entry* entry = find_error(refused->code);
     return error(errc::Unavailable,
@@ -99,8 +100,6 @@ result<bool> add_part(const proto::message& frame, std::string& answer) {
   answer += part->part;
   return answer.size() == part->total_bytes;
 }
-
-}  // namespace
 
 result<std::string> request_by_line(const std::string& path, std::string_view request,
                                     duration patience) {
@@ -141,7 +140,7 @@ result<std::string> request_by_ask(const std::string& path, std::string_view req
     if (!bytes) return bytes.error();
     result<proto::message> decoded = proto::decode(std::span(frame).first(*bytes));
     if (!decoded) return decoded.error();
-    result<bool> whole = add_part(*decoded, answer);
+    result<bool> whole = add_answer_part(*decoded, answer);
     if (!whole) return whole.error();
     if (*whole) return answer;
   }

@@ -16,6 +16,7 @@
 #include <string>
 #include <string_view>
 
+#include "lib/core/codec.hpp"
 #include "lib/core/error.hpp"
 #include "lib/core/time.hpp"
 
@@ -26,5 +27,9 @@ result<std::string> request_by_line(const std::string& path, std::string_view re
                                     duration patience);
 result<std::string> request_by_ask(const std::string& path, std::string_view request,
                                    duration patience);
+
+// One frame's part of an answer, put where it belongs. true: the answer is whole. What was refused
+// leaves it as it was.
+result<bool> add_answer_part(const proto::message& frame, std::string& answer);
 
 }  // namespace gar
