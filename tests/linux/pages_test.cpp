@@ -1,9 +1,15 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/falloc.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstddef>
 #include <cstdlib>
 #include <fstream>
 #include <string>
@@ -29,6 +35,51 @@ TEST(memory_file, a_sealed_one_keeps_its_size_and_its_seals) {
   EXPECT_NE(::ftruncate(fd->get(), 0), 0);
   EXPECT_NE(::ftruncate(fd->get(), 8192), 0);
   EXPECT_NE(::fcntl(fd->get(), F_ADD_SEALS, F_SEAL_WRITE), 0);
+}
+
+// For the rest of this process, which is the test's own: `number` with `argument` & `mask` as its
+// second argument answers `error`, and is not carried out.
+void refuse_call(unsigned int number, unsigned int mask, unsigned int argument, int error) {
+  const auto here = static_cast<unsigned int>(offsetof(seccomp_data, args[1]));
+  sock_filter filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 4),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, here),
+      BPF_STMT(BPF_ALU | BPF_AND | BPF_K, mask),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, argument, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<unsigned int>(error)),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  sock_fprog program{sizeof(filter) / sizeof(filter[0]), filter};
+  ASSERT_EQ(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+  ASSERT_EQ(::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+}
+
+// As kernels before 6.3 do, which do not know MFD_NOEXEC_SEAL.
+TEST(memory_file, is_made_and_sealed_where_the_kernel_knows_no_executable_seal) {
+  constexpr unsigned int noexec_seal = 8;
+  refuse_call(__NR_memfd_create, noexec_seal, noexec_seal, EINVAL);
+  result<unique_fd> fd = make_memory_file("test", 4096);
+  ASSERT_TRUE(fd) << fd.error().text();
+  ASSERT_TRUE(seal(fd->get(), sealing::maker_writes));
+  const int wanted = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL | F_SEAL_FUTURE_WRITE;
+  EXPECT_EQ(::fcntl(fd->get(), F_GET_SEALS) & wanted, wanted);
+  EXPECT_NE(::ftruncate(fd->get(), 0), 0);
+  ASSERT_TRUE(state_page_owner::make());
+  ASSERT_TRUE(lines_page::make());
+  ASSERT_TRUE(doorbell::make());
+}
+
+TEST(memory_file, seals_that_were_taken_and_are_not_there_are_an_error) {
+  result<unique_fd> fd = make_memory_file("test", 4096);
+  ASSERT_TRUE(fd);
+  refuse_call(__NR_fcntl, ~0U, F_ADD_SEALS, 0);
+  ASSERT_EQ(::fcntl(fd->get(), F_ADD_SEALS, F_SEAL_SHRINK), 0) << "it says that it has them";
+  const result<void> sealed = seal(fd->get(), sealing::fixed_size);
+  ASSERT_FALSE(sealed);
+  EXPECT_EQ(sealed.error().os_number(), EPERM);
+  EXPECT_FALSE(lines_page::make());
+  EXPECT_FALSE(state_page_owner::make());
 }
 
 TEST(memory_file, is_closed_on_exec) {
