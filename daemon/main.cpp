@@ -12,6 +12,7 @@
 #include "daemon/control.hpp"
 #include "daemon/control_server.hpp"
 #include "daemon/engine.hpp"
+#include "daemon/fatal.hpp"
 #include "daemon/handed_sockets.hpp"
 #include "daemon/log.hpp"
 #include "daemon/options.hpp"
@@ -26,15 +27,6 @@
 
 namespace gar {
 namespace {
-
-constexpr int internal_status = 70;
-
-// What ends gard: one line, and the exit status that the registry has for it.
-int fatal(const error& e) {
-  const error_entry* entry = find_error(e.number());
-  log(log_level::error, fmt::format("{}. {}", e.headline(), entry ? entry->remedy : ""));
-  return entry && entry->exit_status > 1 ? entry->exit_status : internal_status;
-}
 
 struct loaded_config {
   config values;

@@ -32,7 +32,6 @@
 #include <memory>
 #include <mutex>
 #include <span>
-#include <stdexcept>
 #include <thread>
 #include <unordered_map>
 #include <utility>
@@ -41,6 +40,7 @@
 
 #include "daemon/latency_keeper.hpp"
 #include "daemon/session_link.hpp"
+#include "daemon/fatal.hpp"
 #include "daemon/shared_node.hpp"
 #include "daemon/socket_traffic.hpp"
 #include "daemon/wait_frames.hpp"
@@ -53,6 +53,7 @@
 #include "lib/linux/steady_clock.hpp"
 #include "lib/linux/word_wait.hpp"
 
+#include "lib/linux/system_call.hpp"
 namespace gar {
 
 // The requests() of the idle port.
@@ -232,8 +233,11 @@ class reactor_thread {
     if constexpr (has_ring) {
       if (!traffic_) return false;
       const bool more = traffic_->submit(idle_.ring(), !deferred_);
-      // Nobody could be served any more, nor told.
-      if (idle_.ring().failed()) throw std::runtime_error("io_uring serves the sockets no more");
+      // Nobody could be served any more, nor told: receives that the kernel holds may have taken
+      // frames which nobody will see. A new gard runs without a ring where it must.
+      if (idle_.ring().failed()) {
+        end_at_once(system_error("io_uring_enter", idle_.ring().failure()), ring_lost_status);
+      }
       return more || frames_wait();
     } else {
       return false;

@@ -97,7 +97,7 @@ deadline_ring::slept deadline_ring::sleep(instant until) {
   // Written after the sleeper said that it sleeps, and met by a poll of an earlier sleep.
   if (take_completions()) return slept::to_event;
   if (!ended_.empty()) return slept::to_event;
-  if (failed_) return sleep_without_ring(until);
+  if (failed()) return sleep_without_ring(until);
   if (::io_uring_sq_space_left(ring_.get()) < sleep_entries) submit();
   if (::io_uring_sq_space_left(ring_.get()) < sleep_entries) return wait_out_shortage(until);
   prepare_timer(until);
@@ -111,7 +111,7 @@ deadline_ring::slept deadline_ring::sleep(instant until) {
     if (is_shortage(entered)) return wait_out_shortage(until);
     if (entered < 0) {
       // The sleep was announced as one that a futex wake ends: the next one is not.
-      failed_ = true;
+      failed_ = -entered;
       return slept::interrupted;
     }
     // What came was the end of an earlier timer.
@@ -169,9 +169,9 @@ bool deadline_ring::prepare_cancel(uint64_t of, uint64_t what) {
 }
 
 bool deadline_ring::submit() {
-  if (failed_ || ::io_uring_sq_ready(ring_.get()) == 0) return false;
+  if (failed() || ::io_uring_sq_ready(ring_.get()) == 0) return false;
   const int entered = ::io_uring_submit(ring_.get());
-  if (entered < 0 && entered != -EINTR && !is_shortage(entered)) failed_ = true;
+  if (entered < 0 && entered != -EINTR && !is_shortage(entered)) failed_ = -entered;
   return entered > 0;
 }
 

@@ -42,7 +42,7 @@ class deadline_ring {
   const char* missing_operation() const;
 
   // Is this kernel's ring one that a futex wake ends the sleep of?
-  bool wakes_by_futex() const { return futex_known_ && !failed_; }
+  bool wakes_by_futex() const { return futex_known_ && !failed(); }
   // Where it is: a sleep ends when somebody wakes `word`, and does not begin unless it says
   // `asleep`. The word outlives the ring's last sleep.
   void sleep_on(const uint32_t& word, uint32_t asleep) {
@@ -77,7 +77,9 @@ class deadline_ring {
   // The ends that were taken in, in order; who looks at them empties it.
   std::vector<ended_request>& ended() { return ended_; }
   // The ring is left; what it was asked for never ends.
-  bool failed() const { return failed_; }
+  bool failed() const { return failed_ != 0; }
+  // The errno of what failed.
+  int failure() const { return failed_; }
   io_uring* handle() { return ring_.get(); }
 
  private:
@@ -108,7 +110,7 @@ class deadline_ring {
   uint32_t asleep_ = 0;
   bool futex_known_ = false;
   bool futex_armed_ = false;
-  bool failed_ = false;
+  int failed_ = 0;
   std::vector<ended_request> ended_;
 };
 
