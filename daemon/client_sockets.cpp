@@ -365,8 +365,8 @@ void client_sockets::carry(effect::drop_waits& e) {
   to_.waits->drop(e.of);
 }
 
-void client_sockets::carry(effect::look&) {
-  to_.waits->look();
+void client_sockets::carry(effect::look& e) {
+  to_.waits->look(e.at);
 }
 
 // An answer has up to 16 MiB, and a user may have a thousand connections that read none.

@@ -9,6 +9,8 @@
 //
 // Requests by ring are taken here too: the thread holds the node's lock for as long as it takes
 // what waits, and never while it ends waits. Where the io thread has the lock, it goes on looking.
+// A ring is looked at when its flag is set; when its client asks for it by a message; and now and
+// then without, since others can take the flag back.
 //
 // The io-uring executor also carries the sockets of the clients that were welcomed (adopt): their
 // frames come by its ring, the thread tells the node, carries out at once what concerns waits and
@@ -38,9 +40,9 @@
 #include <variant>
 #include <vector>
 
+#include "daemon/fatal.hpp"
 #include "daemon/latency_keeper.hpp"
 #include "daemon/session_link.hpp"
-#include "daemon/fatal.hpp"
 #include "daemon/shared_node.hpp"
 #include "daemon/socket_traffic.hpp"
 #include "daemon/wait_frames.hpp"
@@ -51,9 +53,9 @@
 #include "lib/linux/reactor_waker.hpp"
 #include "lib/linux/request_flags.hpp"
 #include "lib/linux/steady_clock.hpp"
+#include "lib/linux/system_call.hpp"
 #include "lib/linux/word_wait.hpp"
 
-#include "lib/linux/system_call.hpp"
 namespace gar {
 
 // The requests() of the idle port.
@@ -113,7 +115,7 @@ class reactor_thread {
   void attach(session_id whom, const std::shared_ptr<session_link>& link) {
     put(attach_request{whom, link});
   }
-  void look() { waker_.wake(); }
+  void look(session_id at) { put(look_request{at}); }
   // The thread says `alive` in its next turn. false: it has not answered the last question.
   bool ask_alive() {
     if (asked_.exchange(true, std::memory_order_relaxed)) return false;
@@ -180,12 +182,16 @@ class reactor_thread {
   struct died_request {
     session_id whom;
   };
+  struct look_request {
+    session_id at;
+  };
   struct resume_request {};
   struct alive_request {};
   struct stop_request {};
-  using request = std::variant<start_request, cancel_request, probe_answer, drop_request,
-                               attach_request, adopt_request, messages_request, let_go_request,
-                               died_request, resume_request, alive_request, stop_request>;
+  using request =
+      std::variant<start_request, cancel_request, probe_answer, drop_request, attach_request,
+                   adopt_request, messages_request, let_go_request, died_request, look_request,
+                   resume_request, alive_request, stop_request>;
 
   void put(request r) {
     const std::lock_guard hold(lock_);
@@ -222,7 +228,7 @@ class reactor_thread {
     if constexpr (has_ring) {
       if (traffic_) traffic_->take_ended(idle_.ring());
     }
-    const bool asked = requests_waiting{&waiting_, &flags_}() || frames_wait();
+    const bool asked = requests_waiting{&waiting_, &flags_}() || frames_wait() || unflagged();
     if (asked) take_all();
     return submit_traffic() || asked;
   }
@@ -244,19 +250,37 @@ class reactor_thread {
     }
   }
 
+  // Anybody on the machine can take back a flag that a client has set. So from time to time each
+  // ring is looked at that has none, more seldom the more there are; and where its client asks for
+  // it by a message. true: there are such rings.
+  bool unflagged() {
+    const instant now = clock_.now();
+    if (seats_.empty() || now < sweep_at_) return !to_look_at_.empty();
+    sweep_at_ = now + sweep_pause + duration{seats_.size() * sweep_pause_each.ns};
+    for (size_t flag = 0; flag < seats_.size(); ++flag) {
+      if (flags_.watched(flag) && seats_[flag]->ring.has_requests()) to_look_at_.push_back(flag);
+    }
+    return !to_look_at_.empty();
+  }
+
+  void look_at_ring(node& decisions, size_t flag, instant now) {
+    ring_seat& seat = *seats_[flag];
+    if (!take_ring(decisions, waits_, seat, now)) {
+      flags_.unwatch(flag);
+      seat.session = 0;  // nobody's any more
+    } else if (seat.fruitless >= bell_trust::fruitless_max) {
+      distrust(flag, now);
+    }
+  }
+
   void take_all() {
     const auto take = [this](node& decisions) {
       take_handed_over();
       const instant now = clock_.now();
-      flags_.take([&](size_t flag) {
-        ring_seat& seat = *seats_[flag];
-        if (!take_ring(decisions, waits_, seat, now)) {
-          flags_.unwatch(flag);
-          seat.session = 0;  // nobody's any more
-        } else if (seat.fruitless >= bell_trust::fruitless_max) {
-          distrust(flag, now);
-        }
-      });
+      flags_.take([&](size_t flag) { look_at_ring(decisions, flag, now); });
+      for (const size_t flag : std::exchange(to_look_at_, {})) {
+        if (flags_.watched(flag)) look_at_ring(decisions, flag, now);
+      }
       take_frames(decisions, now);
       node_->ended().reserve(waits_.board().waits());
     };
@@ -310,7 +334,11 @@ class reactor_thread {
     waits_.answer(e.what);
     return true;
   }
-  bool carry(effect::look&) { return true; }
+  bool carry(effect::look& e) {
+    look_request r{e.at};
+    carry_out(r);
+    return true;
+  }
 
   // Anybody on the machine can set a flag without end. One that was set over and over for nothing
   // is not looked at for a while: what is forged costs bounded CPU, and its client a short delay.
@@ -374,6 +402,12 @@ class reactor_thread {
   void carry_out(messages_request& r) { traffic_->has_messages(r.whom); }
   void carry_out(let_go_request& r) { traffic_->let_go(r.whom); }
   void carry_out(died_request& r) { traffic_->owner_died(r.whom); }
+  void carry_out(look_request& r) {
+    const auto link = links_.find(r.at);
+    if (link != links_.end() && link->second->ring()) {
+      to_look_at_.push_back(link->second->ring()->flag);
+    }
+  }
   void carry_out(resume_request&) { deferred_ = false; }
   void carry_out(alive_request&) {
     asked_.store(false, std::memory_order_relaxed);
@@ -426,6 +460,9 @@ class reactor_thread {
 
   // So many turns go by without the node's lock before one waits for it.
   static constexpr int node_busy_max = 64;
+  // Between looks at all rings: so long, and so much more for each.
+  static constexpr duration sweep_pause = from_ms(1);
+  static constexpr duration sweep_pause_each = from_us(16);
   static constexpr bool has_ring = requires(Idle & idle) { idle.ring(); };
 
   shared_node* node_;
@@ -446,6 +483,8 @@ class reactor_thread {
   Idle idle_;
   std::unordered_map<session_id, std::shared_ptr<session_link>> links_;
   std::vector<request> taken_;
+  std::vector<size_t> to_look_at_;  // request flags, of rings that are to be looked at without them
+  instant sweep_at_;
   int node_busy_ = 0;
   bool deferred_ = false;  // frames wait until the io thread has carried out its effects
   due_waits due_;

@@ -48,10 +48,10 @@ class wait_service {
       if constexpr (requires { e.attach(whom, link); }) e.attach(whom, link);
     });
   }
-  // The reactor looks at requests soon.
-  void look() {
-    visit([](auto& e) {
-      if constexpr (requires { e.look(); }) e.look();
+  // The session's ring is looked at soon.
+  void look(session_id at) {
+    visit([&](auto& e) {
+      if constexpr (requires { e.look(at); }) e.look(at);
     });
   }
   void drop(session_id whom) {

@@ -45,6 +45,11 @@ class client_ring {
     if (tail - taken_ > entries_) return broken("submit_tail", tail, taken_);
     return static_cast<uint32_t>(tail - taken_);
   }
+  // Something was asked that was not taken. May be wrong where the client breaks the protocol.
+  bool has_requests() const {
+    return word(header().submit_tail).load(std::memory_order_relaxed) != taken_ ||
+           word(header().outcome_tail).load(std::memory_order_relaxed) != outcomes_taken_;
+  }
   // The next of those; its slot is not checked.
   proto::submission next() {
     const size_t at = taken_++ & (entries_ - 1);

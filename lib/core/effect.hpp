@@ -41,8 +41,11 @@ struct start_wait {
 struct cancel_wait {
   wait_id which = 0;
 };
-// The reactor looks at requests soon: a client could not wake it.
-struct look {};
+// The reactor looks at this session's ring soon, whatever its flag says: the client asks for it by
+// a message, where it could not wake the reactor.
+struct look {
+  session_id at = 0;
+};
 // Something the owner answered; late, doubled and made-up answers are among them.
 struct answer_probe {
   probe_answer what;

@@ -133,7 +133,7 @@ void node::on(session& s, const proto::waits& m, instant now) {
 }
 
 void node::on(session& s, const proto::kick&) {
-  if (s.ring) return effects_.push_back(effect::look{});
+  if (s.ring) return effects_.push_back(effect::look{s.id});
   fail(s, {0, proto::message_type::kick}, error(errc::OutOfState, {"kick", "without a ring"}));
 }
 

@@ -38,6 +38,10 @@ class request_flags {
     while (words_ > 0 && mask_[words_ - 1] == 0) --words_;
   }
 
+  bool watched(size_t flag) const {
+    return reinterpret_cast<const uint8_t*>(mask_.data())[flag] != 0;
+  }
+
   bool any() const {
     for (size_t i = 0; i < words_; ++i) {
       if (set_in(i) != 0) return true;
