@@ -8,7 +8,6 @@
 #include <chrono>
 #include <vector>
 
-#include "daemon/log.hpp"
 #include "lib/linux/unix_socket.hpp"
 
 namespace gar {
@@ -65,6 +64,10 @@ void client_sockets::accept_some() {
       break;
     }
     if (!*accepted) break;
+    if (result<void> admitted = to_.reserve.admit((*accepted)->get()); !admitted) {
+      say_turned_away(admitted.error());
+      continue;
+    }
     accept_one(std::move(**accepted));
   }
   carry_out();
@@ -73,6 +76,13 @@ void client_sockets::accept_some() {
 
 // Without this the connection would stay in the queue and wake the thread for ever.
 void client_sockets::turn_away_one(const error& why) {
+  say_turned_away(why);
+  spare_.reset();
+  (void)accept_from(listener_->native_handle());
+  spare_ = open_spare();
+}
+
+void client_sockets::say_turned_away(const error& why) {
   ++turned_away_;
   const instant now = clock_.now();
   if (now >= complain_at_) {
@@ -81,9 +91,6 @@ void client_sockets::turn_away_one(const error& why) {
     turned_away_ = 0;
     complain_at_ = now + complaint_pause;
   }
-  spare_.reset();
-  (void)accept_from(listener_->native_handle());
-  spare_ = open_spare();
 }
 
 void client_sockets::accept_one(unique_fd socket) {
@@ -96,26 +103,30 @@ void client_sockets::accept_one(unique_fd socket) {
   boost::system::error_code refused;
   watched.assign(socket.get(), refused);  // the kernel bounds what one user may watch
   if (refused) {
-    return log(log_level::warning, fmt::format("uid {} pid {} was turned away: {}", who.uid,
-                                               who.pid, refused.message()));
+    return log_about(
+        who.uid, log_level::warning,
+        fmt::format("uid {} pid {} was turned away: {}", who.uid, who.pid, refused.message()));
   }
   size_t unread_max = 0;
+  size_t unread_max_of_user = 0;
   result<session_id> connected = to_.node->with([&](node& n) {
     unread_max = n.limits().unread_bytes_per_client;
+    unread_max_of_user = n.limits().unread_bytes_per_user;
     return n.connect(who, clock_.now());
   });
   if (!connected) {
     watched.release();
     const error& why = connected.error();
-    log(log_level::warning,
-        fmt::format("uid {} pid {} was turned away: {}", who.uid, who.pid, why.headline()));
+    log_about(who.uid, log_level::warning,
+              fmt::format("uid {} pid {} was turned away: {}", who.uid, who.pid, why.headline()));
     (void)send_message(socket.get(),
                        proto::encode(proto::refusal{0, why.number(), 0, true, why.text()}));
     return end_connection(socket.get());
   }
   const session_id id = *connected;
   auto link = std::make_shared<session_link>(
-      std::move(socket), unread_max, [this, id] { asio::post(*io_, [this, id] { blocked(id); }); });
+      std::move(socket), unread_max, [this, id] { asio::post(*io_, [this, id] { blocked(id); }); },
+      unread_of(who.uid, unread_max_of_user));
   const int fd = watched.native_handle();
   to_.node->with([&](node&) {
     clients_.emplace(id, client{who.uid, std::move(link), std::move(watched), {}});
@@ -124,9 +135,19 @@ void client_sockets::accept_one(unique_fd socket) {
   read_from(id);
 }
 
+// One for all connections of a user, as long as there is any.
+std::shared_ptr<user_unread> client_sockets::unread_of(uint32_t uid, size_t bytes_max) {
+  std::erase_if(unread_, [](const auto& each) { return each.second.expired(); });
+  std::weak_ptr<user_unread>& kept = unread_[uid];
+  std::shared_ptr<user_unread> of = kept.lock();
+  if (!of) kept = of = std::make_shared<user_unread>(uid);
+  of->bytes_max = bytes_max;
+  return of;
+}
+
 // Without it a death is seen by the socket's end, unless another process holds that too.
 void client_sockets::watch_process(session_id id, result<unique_fd> process) {
-  if (!process) return;
+  if (!process || to_.reserve.holds(process->get())) return;
   client& c = clients_.at(id);
   c.process.emplace(*io_);
   boost::system::error_code refused;
@@ -241,6 +262,7 @@ void client_sockets::send_rest(instant until) {
 result<lines_view> client_sockets::make_page(session_id of) {
   result<lines_page> page = lines_page::make();
   if (!page) return page.error();
+  if (result<void> admitted = to_.reserve.admit(page->fd()); !admitted) return admitted.error();
   std::vector<lines_page>& pages = clients_.at(of).link->pages();
   pages.push_back(std::move(*page));
   const lines_page& made = pages.back();
@@ -253,6 +275,9 @@ result<uint32_t> client_sockets::make_ring(session_id of, uint32_t entries) {
   }
   result<ring_page> page = ring_page::make(entries);
   if (!page) return page.error();
+  if (result<void> admitted = to_.reserve.admit(page->highest_fd()); !admitted) {
+    return admitted.error();
+  }
   if (free_flags_.empty()) free_flags_.push_back(flags_used_++);
   const uint32_t flag = free_flags_.back();
   free_flags_.pop_back();
@@ -342,6 +367,9 @@ void client_sockets::carry(effect::close& e) {
     at->second.socket.release();
     at->second.link->close();
   }
+  for (const questions::ticket which : at->second.asked) {
+    to_.asked->forget(at->second.uid, which);
+  }
   // Its ring is looked at no more: that was handed over before this.
   if (const auto& ring = at->second.link->ring()) free_flags_.push_back(ring->flag);
   to_.node->with([&](node&) { clients_.erase(at); });
@@ -371,45 +399,75 @@ void client_sockets::carry(effect::look& e) {
 
 // An answer has up to 16 MiB, and a user may have a thousand connections that read none.
 result<void> client_sockets::may_ask(uint32_t uid) {
-  size_t unread = 0;
-  for (auto& [id, c] : clients_) {
-    if (c.uid == uid) unread += c.link->uncounted_bytes();
-  }
-  if (unread <= answers_unread_max) return {};
+  const auto of = unread_.find(uid);
+  const std::shared_ptr<user_unread> unread = of == unread_.end() ? nullptr : of->second.lock();
+  if (!unread || unread->bytes <= answers_unread_max) return {};
   return error(errc::LimitPerUser, {std::to_string(uid), std::to_string(answers_unread_max),
                                     "bytes of answers not read"});
 }
 
-void client_sockets::refuse_ask(const effect::answer_ask& e, const error& why) {
-  const auto at = clients_.find(e.to);
+void client_sockets::refuse_ask(session_id to, uint64_t cookie, const error& why) {
+  const auto at = clients_.find(to);
   if (at == clients_.end()) return;
   at->second.link->send(proto::encode(proto::refusal{
-      e.cookie, why.number(), static_cast<uint16_t>(proto::message_type::ask), false, why.text()}));
-  has_messages(e.to, at->second);
-  if (!at->second.link->has_unsent()) answer_sent(e.to);
+      cookie, why.number(), static_cast<uint16_t>(proto::message_type::ask), false, why.text()}));
+  has_answered(to, at->second);
+}
+
+void client_sockets::has_answered(session_id to, client& c) {
+  has_messages(to, c);
+  if (c.link->has_unsent()) return;
+  answer_sent(to);
+  if (!c.by_ring) read_from(to);
 }
 
 void client_sockets::carry(effect::answer_ask& e) {
-  if (result<void> may = may_ask(e.uid); !may) return refuse_ask(e, may.error());
-  const std::string json = to_.answer(e.json, e.uid);
   const auto at = clients_.find(e.to);
   if (at == clients_.end()) return;
+  if (result<void> may = may_ask(e.uid); !may) return refuse_ask(e.to, e.cookie, may.error());
+  at->second.link->begin_answer();
+  at->second.asked.push_back(to_.asked->ask(
+      e.uid, [this, json = std::move(e.json), uid = e.uid] { return to_.answer(json, uid); },
+      [this, to = e.to, cookie = e.cookie](const std::string& json) { answer(to, cookie, json); }));
+}
+
+// In the order of the questions, so that this one is the oldest.
+void client_sockets::answer(session_id to, uint64_t cookie, const std::string& json) {
+  const auto at = clients_.find(to);
+  if (at == clients_.end()) return;
+  client& c = at->second;
+  c.asked.erase(c.asked.begin());
+  c.link->end_answer();
   GAR_ASSERT(!json.empty());
   if (json.size() > proto::answer_bytes_max) {
-    return refuse_ask(e, error(errc::SlowReader, {std::to_string(proto::answer_bytes_max)}));
+    refuse_ask(to, cookie, error(errc::SlowReader, {std::to_string(proto::answer_bytes_max)}));
+  } else {
+    for (const proto::answer& part : proto::split_answer(cookie, json)) {
+      c.link->send_uncounted(proto::encode(part));
+    }
+    has_answered(to, c);
   }
-  for (const proto::answer& part : proto::split_answer(e.cookie, json)) {
-    at->second.link->send_uncounted(proto::encode(part));
-  }
-  has_messages(e.to, at->second);
-  if (!at->second.link->has_unsent()) answer_sent(e.to);
+  carry_out();
 }
 
 void client_sockets::carry(effect::log& e) {
-  log(e.how == effect::log::level::warning ? log_level::warning
-      : e.how == effect::log::level::info  ? log_level::info
-                                           : log_level::debug,
-      e.text);
+  log_about(e.uid,
+            e.how == effect::log::level::warning ? log_level::warning
+            : e.how == effect::log::level::info  ? log_level::info
+                                                 : log_level::debug,
+            e.text);
+}
+
+void client_sockets::log_about(uint32_t uid, log_level level, const std::string& text) {
+  if (!logs(level)) return;
+  const instant now = clock_.now();
+  std::erase_if(paces_, [now](const auto& each) { return each.second.at_rest(now); });
+  const std::optional<uint64_t> left_out = paces_[uid].allow(now);
+  if (!left_out) return;
+  if (*left_out > 0) {
+    log(log_level::warning, fmt::format("{} lines about uid {} were left out", *left_out, uid));
+  }
+  log(level, text);
 }
 
 void client_sockets::set_timer() {

@@ -13,7 +13,8 @@
 // Invariants: between two waits of the io thread every effect was carried out; ended waits are
 // reported before each frame that is read; a client whose messages wait unread is not read from, so
 // that what it can make gard keep is bounded, and so are the answers that all of one user's do not
-// read; running out of descriptors never makes gard spin.
+// read; nor is one whose question is being answered, in turn with others' (questions.hpp); running
+// out of descriptors never makes gard spin.
 // Threads: the io thread; make_page by who holds the node's lock, so `clients_` changes under it.
 // Blocking: never. Ownership: node, executor and pages outlive it.
 #pragma once
@@ -29,10 +30,14 @@
 #include <unordered_map>
 #include <vector>
 
+#include "daemon/log.hpp"
+#include "daemon/questions.hpp"
 #include "daemon/session_link.hpp"
 #include "daemon/shared_node.hpp"
 #include "daemon/wait_service.hpp"
+#include "lib/core/line_pace.hpp"
 #include "lib/core/node.hpp"
+#include "lib/linux/descriptor_reserve.hpp"
 #include "lib/linux/doorbell.hpp"
 #include "lib/linux/state_page.hpp"
 #include "lib/linux/steady_clock.hpp"
@@ -46,15 +51,17 @@ class client_sockets {
     wait_service* waits;
     const gar::doorbell* bell;
     const state_page_owner* state;
+    questions* asked;
+    descriptor_reserve reserve;  // of which no client gets one
     // Answers one read-only request of this uid: JSON in, JSON out.
-    std::function<std::string(std::string_view json, uint32_t uid)> answer;
+    std::function<stepwise_answer(std::string_view json, uint32_t uid)> answer;
   };
 
   client_sockets(boost::asio::io_context& io, wiring to);
   ~client_sockets();
 
   void accept_on(unique_fd listener);
-  // What already asked is still answered; nobody new gets in.
+  // Nobody new gets in.
   void stop_accepting();
 
   // The node's make_page and make_ring.
@@ -77,13 +84,17 @@ class client_sockets {
     bool reading = false;
     bool writing = false;
     bool by_ring = false;  // the executor receives and sends
+    std::vector<questions::ticket> asked = {};
   };
 
   void wait_to_accept();
   void accept_some();
   void accept_one(unique_fd socket);
   void watch_process(session_id id, result<unique_fd> process);
+  std::shared_ptr<user_unread> unread_of(uint32_t uid, size_t bytes_max);
   void turn_away_one(const error& why);
+  void say_turned_away(const error& why);
+  void log_about(uint32_t uid, log_level level, const std::string& text);
   void read_from(session_id id);
   void read_some(session_id id);
   bool read_one(session_id id);
@@ -97,7 +108,9 @@ class client_sockets {
   void answer_sent(session_id to);
   void look_at_canary();
   result<void> may_ask(uint32_t uid);
-  void refuse_ask(const effect::answer_ask& e, const error& why);
+  void refuse_ask(session_id to, uint64_t cookie, const error& why);
+  void answer(session_id to, uint64_t cookie, const std::string& json);
+  void has_answered(session_id to, client& c);
 
   void carry(effect::send& e);
   void carry(effect::close& e);
@@ -119,6 +132,8 @@ class client_sockets {
   boost::asio::steady_timer timer_;
   instant timer_at_ = instant::never();
   std::unordered_map<session_id, client> clients_;
+  std::unordered_map<uint32_t, std::weak_ptr<user_unread>> unread_;  // by uid
+  std::unordered_map<uint32_t, line_pace> paces_;                    // by uid
   std::vector<uint32_t> free_flags_;  // request flags that were in use
   uint32_t flags_used_ = 0;           // how many ever were
   std::array<std::byte, proto::frame_bytes_max> frame_;

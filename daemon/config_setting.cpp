@@ -188,6 +188,7 @@ const std::vector<config_setting>& config_settings() {
       limit("runtime_plans", &node_limits::runtime_plans),
       byte_limit("unread_bytes_per_client", &node_limits::unread_bytes_per_client,
                  unread_bytes_min),
+      byte_limit("unread_bytes_per_user", &node_limits::unread_bytes_per_user, unread_bytes_min),
       limit("naive_workers", &node_limits::naive_workers),
       named(
           "log", "level", [](auto& c) -> auto& { return c.log_level; }, log_level_names,

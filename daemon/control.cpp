@@ -1,7 +1,10 @@
 #include "daemon/control.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <memory>
 #include <set>
+#include <vector>
 
 #include "daemon/answer_json.hpp"
 #include "daemon/request.hpp"
@@ -13,23 +16,45 @@ namespace {
 
 namespace json = boost::json;
 
+// A list, a part of it a step.
+template <class Entry, class ToJson>
+stepwise_answer list_answer(std::string_view name, ToJson to_json,
+                            std::function<std::vector<Entry>(list_place&)> read) {
+  struct state {
+    list_text text;
+    list_place at;
+  };
+  auto so_far = std::make_shared<state>(state{list_text(name), {}});
+  return stepwise_answer([so_far, to_json, read = std::move(read)](std::string& whole) {
+    so_far->text.add(read(so_far->at), to_json);
+    if (so_far->at.ended) whole = so_far->text.end();
+    return so_far->at.ended;
+  });
+}
+
 class answerer {
  public:
   answerer(engine& node, const request_scope& scope, const std::string& config_file)
       : node_(node), scope_(scope), config_file_(config_file) {}
 
-  std::string answer(const control_request& request) {
+  stepwise_answer answer(const control_request& request) {
+    // What goes on in later steps outlives this answerer, and keeps a scope of its own.
+    engine* const node = &node_;
+    const request_scope scope = scope_;
     switch (request.op) {
       case request_op::status:
         return success_json(status_json(node_.status(scope_)));
       case request_op::caps:
         return success_json(caps_json(node_.status(scope_)));
       case request_op::clients:
-        return list_json("clients", node_.clients(scope_), client_json);
+        return list_answer<client_snapshot>(
+            "clients", client_json, [=](list_place& at) { return node->clients(scope, at); });
       case request_op::streams:
-        return list_json("streams", node_.streams(scope_), stream_json);
+        return list_answer<stream_snapshot>(
+            "streams", stream_json, [=](list_place& at) { return node->streams(scope, at); });
       case request_op::points:
-        return list_json("points", node_.points(scope_), point_json);
+        return list_answer<point_snapshot>("points", point_json,
+                                           [=](list_place& at) { return node->points(scope, at); });
       case request_op::version:
         return version();
       case request_op::plan_show:
@@ -42,7 +67,7 @@ class answerer {
         return reload(request.replace);
     }
     GAR_ASSERT(!"every op is answered");
-    return {};
+    return std::string();
   }
 
  private:
@@ -57,7 +82,9 @@ class answerer {
     std::vector<plan_in_force> plans = node_.plans();
     if (!scope_.uid) return plans;
     std::set<std::string> own;
-    for (const client_snapshot& client : node_.clients(scope_)) own.insert(client.name);
+    for (list_place at; !at.ended;) {
+      for (const client_snapshot& client : node_.clients(scope_, at)) own.insert(client.name);
+    }
     std::erase_if(plans, [&](const plan_in_force& p) {
       return p.scope.client && !own.contains(*p.scope.client);
     });
@@ -66,7 +93,9 @@ class answerer {
 
   std::string plan_show() {
     const std::string generation = std::to_string(node_.plan_generation());
-    return list_json("plans", visible_plans(), plan_json, R"("generation":)" + generation + ",");
+    list_text text("plans", R"("generation":)" + generation + ",");
+    text.add(visible_plans(), plan_json);
+    return text.end();
   }
 
   std::string plan_set(const control_request& request) {
@@ -106,8 +135,8 @@ class answerer {
 
 }  // namespace
 
-std::string answer_request(engine& node, std::string_view text, request_scope scope,
-                           const std::string& config_file) {
+stepwise_answer answer_request(engine& node, std::string_view text, request_scope scope,
+                               const std::string& config_file) {
   const result<control_request> request = parse_request(text);
   if (!request) return refusal_json(request.error());
   if (scope.read_only && changes(request->op)) {

@@ -5,7 +5,8 @@
 // Invariants: an answer has no newline and at most proto::answer_bytes_max bytes. A request that is
 // refused changed nothing. A read-only scope changes nothing and sees what its user owns; root's
 // sees all.
-// Errors: in the answer. Threads: the io thread. Blocking: `reload` reads the configuration file.
+// Errors: in the answer. Threads: the io thread. Blocking: `reload` reads the configuration file;
+// no list is read or written whole in one step.
 #pragma once
 
 #include <string>
@@ -17,7 +18,8 @@
 namespace gar {
 
 // `config_file` is what a reload reads, looked at after it; empty: none.
-std::string answer_request(engine& node, std::string_view request, request_scope scope,
-                           const std::string& config_file);
+// Begins the answer: the first step is done here, the others refer to `node`.
+stepwise_answer answer_request(engine& node, std::string_view request, request_scope scope,
+                               const std::string& config_file);
 
 }  // namespace gar

@@ -117,9 +117,12 @@ void control_server::listening::connection::took(error_code failed, size_t bytes
   const bool last = failed == asio::error::eof;
   if (last) bytes = incoming_.size();
   if ((failed && !last) || bytes == 0) return close();
-  const std::string request = incoming_.substr(0, last ? bytes : bytes - 1);
+  std::string request = incoming_.substr(0, last ? bytes : bytes - 1);
   incoming_.erase(0, bytes);
-  write(server_->answer_(request) + "\n", !last);
+  deadline_.cancel();
+  server_->answer_(std::move(request), [self = shared_from_this(), last](std::string answer) {
+    self->write(std::move(answer) + "\n", !last);
+  });
 }
 
 void control_server::listening::connection::write(std::string answer, bool then_read) {

@@ -4,6 +4,8 @@
 //                       |                              |
 //                  idle too long                 not read in time       -> closed
 //
+// The answer may take its time: meanwhile the connection waits, without a deadline.
+//
 // Invariants: a line has at most proto::control_line_bytes_max bytes; a longer one is refused and
 // its connection closed. A connection has one answer in flight and its next request is not read
 // before that was taken, so a peer that does not read costs one answer for `write_ns_max`. At most
@@ -20,7 +22,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include "lib/linux/unique_fd.hpp"
 
@@ -38,7 +39,9 @@ struct control_bounds {
 
 class control_server {
  public:
-  using answer_function = std::function<std::string(std::string_view request)>;
+  using done_function = std::function<void(std::string answer)>;
+  // Calls `done` once, at once or later, or never where the server's io context ends before.
+  using answer_function = std::function<void(std::string request, done_function done)>;
 
   // `listener` is a listening SOCK_STREAM socket.
   control_server(boost::asio::io_context& io, unique_fd listener, answer_function answer,

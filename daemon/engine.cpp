@@ -25,6 +25,11 @@ namespace {
 
 // What a stop may take for clients that have not read their last messages.
 constexpr duration last_messages_max = from_ms(300);
+// Of a list that is read in parts. What a client's entry costs grows with its pending waits.
+constexpr size_t clients_per_part = 8;
+constexpr size_t entries_per_part = 64;
+// The connections for control, and files that are opened for a moment.
+constexpr uint64_t descriptors_not_for_clients = 64 + 16;
 
 // Of the calling thread; says what it really got.
 executor_thread_snapshot set_up_executor_thread(const engine_options& how) {
@@ -85,7 +90,9 @@ class engine::parts {
         bell(std::move(bell_made)),
         state(std::move(state_made)),
         decisions(node_options_of(), [this] { asio::post(io, [this] { sockets.carry_out(); }); }),
-        sockets(io, {&decisions, &waits, &bell, &state,
+        asked(io),
+        sockets(io, {&decisions, &waits, &bell, &state, &asked,
+                     descriptor_reserve(raise_descriptor_limit(), descriptors_not_for_clients),
                      [this](std::string_view json, uint32_t uid) { return answer(json, uid); }}),
         ends(io),
         reloads(io) {}
@@ -118,8 +125,9 @@ class engine::parts {
     }
     thread_set_up.notify_one();
   }
-  std::string answer(std::string_view json, uint32_t uid) {
-    return options.answer ? options.answer(json, request_scope::client(uid)) : "{}";
+  stepwise_answer answer(std::string_view json, uint32_t uid) {
+    if (!options.answer) return stepwise_answer("{}");
+    return options.answer(json, request_scope::client(uid));
   }
   void wait_for_end(engine& self);
   void wait_for_reload(engine& self);
@@ -148,6 +156,7 @@ class engine::parts {
   asio::io_context io{1};
   shared_node decisions;
   wait_service waits;
+  gar::questions asked;
   client_sockets sockets;
   // Apart, so that a stop does not wait behind any number of reloads.
   asio::signal_set ends;
@@ -173,7 +182,6 @@ result<std::unique_ptr<engine>> engine::make(engine_options options) {
 }
 
 result<void> engine::parts::open() {
-  raise_descriptor_limit();
   // Before anybody can know that gard is there; what comes before `run` waits for it.
   for (const int number : {SIGTERM, SIGINT}) ends.add(number);
   reloads.add(SIGHUP);
@@ -292,16 +300,22 @@ status_snapshot engine::status(const request_scope& scope) const {
   return s;
 }
 
-std::vector<client_snapshot> engine::clients(const request_scope& scope) const {
-  return parts_->decisions.with([&](node& n) { return n.clients(scope.uid, parts_->clock.now()); });
+std::vector<client_snapshot> engine::clients(const request_scope& scope, list_place& at) const {
+  return parts_->decisions.with(
+      [&](node& n) { return n.clients(scope.uid, parts_->clock.now(), at, clients_per_part); });
 }
 
-std::vector<stream_snapshot> engine::streams(const request_scope& scope) const {
-  return parts_->decisions.with([&](node& n) { return n.streams(scope.uid, parts_->clock.now()); });
+std::vector<stream_snapshot> engine::streams(const request_scope& scope, list_place& at) const {
+  return parts_->decisions.with(
+      [&](node& n) { return n.streams(scope.uid, parts_->clock.now(), at, entries_per_part); });
 }
 
-std::vector<point_snapshot> engine::points(const request_scope& scope) const {
-  return parts_->decisions.with([&](node& n) { return n.points(scope.uid); });
+std::vector<point_snapshot> engine::points(const request_scope& scope, list_place& at) const {
+  return parts_->decisions.with([&](node& n) { return n.points(scope.uid, at, entries_per_part); });
+}
+
+gar::questions& engine::questions() {
+  return parts_->asked;
 }
 
 uint64_t engine::plan_generation() const {

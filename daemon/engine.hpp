@@ -23,6 +23,7 @@
 #include <string_view>
 #include <vector>
 
+#include "daemon/questions.hpp"
 #include "daemon/request_scope.hpp"
 #include "lib/core/node_limits.hpp"
 #include "lib/core/node_snapshot.hpp"
@@ -60,8 +61,9 @@ struct engine_options {
 
   engine_settings settings;
 
-  // Answers one control request: JSON in, JSON out. For `ask` on the clients' socket.
-  std::function<std::string(std::string_view json, request_scope scope)> answer;
+  // Answers one control request: JSON in, JSON out, a step at a time. For `ask` on the clients'
+  // socket.
+  std::function<stepwise_answer(std::string_view json, request_scope scope)> answer;
   // Reads the configuration again; for SIGHUP and the control request `reload`.
   std::function<result<engine_settings>()> reload;
   // The reload is over: what it brought is in force, or it changed nothing.
@@ -91,11 +93,14 @@ class engine {
   // Each thread of the executor shows that it turns, however busy or idle it is; when all have, one
   // of them calls `options.alive`. false: that has not happened since the last question.
   bool ask_alive();
+  // Where whoever asks gets its turn; the clients' asks do by themselves.
+  gar::questions& questions();
 
   status_snapshot status(const request_scope& scope) const;
-  std::vector<client_snapshot> clients(const request_scope& scope) const;
-  std::vector<stream_snapshot> streams(const request_scope& scope) const;
-  std::vector<point_snapshot> points(const request_scope& scope) const;
+  // A part of each list, short enough to be read between two other things; see node.hpp.
+  std::vector<client_snapshot> clients(const request_scope& scope, list_place& at) const;
+  std::vector<stream_snapshot> streams(const request_scope& scope, list_place& at) const;
+  std::vector<point_snapshot> points(const request_scope& scope, list_place& at) const;
 
   uint64_t plan_generation() const;
   std::vector<plan_in_force> plans() const;

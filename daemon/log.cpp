@@ -90,8 +90,12 @@ void set_log_level(log_level level) {
   logger().set_level(spdlog_level(level));
 }
 
+bool logs(log_level level) {
+  return logger().should_log(spdlog_level(level));
+}
+
 void log(log_level level, std::string_view text) {
-  if (logger().should_log(spdlog_level(level))) logger().log(spdlog_level(level), one_line(text));
+  if (logs(level)) logger().log(spdlog_level(level), one_line(text));
 }
 
 }  // namespace gar

@@ -35,6 +35,8 @@ constexpr std::optional<log_level> parse_log_level(std::string_view text) {
 void start_log(bool to_journal);
 void set_log_level(log_level level);
 
+// Is there a line for an event of this level?
+bool logs(log_level level);
 void log(log_level level, std::string_view text);
 
 }  // namespace gar

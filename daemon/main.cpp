@@ -147,8 +147,14 @@ class gard {
  private:
   status_snapshot whole_status() const { return node_->status(request_scope::control()); }
 
-  std::string answer(std::string_view request, const request_scope& scope) {
+  stepwise_answer answer(std::string_view request, const request_scope& scope) {
     return answer_request(*node_, request, scope, loaded_.file);
+  }
+
+  void answer_operator(std::string request, questions::done_function done) {
+    node_->questions().ask(
+        questions::operators,
+        [this, request = std::move(request)] { return answer_control(request); }, std::move(done));
   }
 
   result<socket_access> prepare_socket(const std::string& group, const std::string& path) {
@@ -199,14 +205,16 @@ class gard {
     }
     control_ = std::make_unique<control_server>(
         node_->io(), std::move(listener),
-        [this](std::string_view request) { return answer_control(request); });
+        [this](std::string request, control_server::done_function done) {
+          answer_operator(std::move(request), std::move(done));
+        });
     return {};
   }
 
   // The service manager shows the plan that runs, so it hears of a new one.
-  std::string answer_control(std::string_view request) {
+  stepwise_answer answer_control(std::string_view request) {
     const uint64_t before = node_->plan_generation();
-    std::string answered = answer(request, request_scope::control());
+    stepwise_answer answered = answer(request, request_scope::control());
     if (node_->plan_generation() != before) notify_status(status_line(whole_status()));
     return answered;
   }

@@ -36,7 +36,7 @@ void session_link::failed_to_send(const error& why) {
 void session_link::break_with(error why) {
   broken_ = std::move(why);
   unsent_.clear();
-  unsent_bytes_ = uncounted_bytes_ = 0;
+  remove_all();
   blocked_();
 }
 
@@ -47,19 +47,37 @@ std::optional<error> session_link::broken() {
 
 void session_link::keep(message m) {
   const bool first = unsent_.empty();
-  (m.counted ? unsent_bytes_ : uncounted_bytes_) += m.frame.size();
-  if (!by_ring_ && too_much(m.counted)) return break_as_slow(m.counted);
+  add(m);
+  if (!by_ring_) {
+    if (std::optional<error> why = too_much(m.counted)) return break_with(std::move(*why));
+  }
   unsent_.push_back(std::move(m));
   if (first && !by_ring_) blocked_();
 }
 
-bool session_link::too_much(bool counted) const {
-  return counted ? unsent_bytes_ > unread_max_ : uncounted_bytes_ > uncounted_bytes_max;
+std::optional<error> session_link::too_much(bool counted) const {
+  const size_t most = counted ? unread_max_ : uncounted_bytes_max;
+  if ((counted ? unsent_bytes_ : uncounted_bytes_) > most) {
+    return error(errc::SlowReader, {std::to_string(most)});
+  }
+  const size_t most_of_user = of_user_->bytes_max;
+  if (of_user_->bytes <= most_of_user) return std::nullopt;
+  return error(errc::LimitPerUser, {std::to_string(of_user_->uid), std::to_string(most_of_user),
+                                    "bytes of messages not read"});
 }
 
-void session_link::break_as_slow(bool counted) {
-  const size_t most = counted ? unread_max_ : uncounted_bytes_max;
-  break_with(error(errc::SlowReader, {std::to_string(most)}));
+void session_link::add(const message& m) {
+  (m.counted ? unsent_bytes_ : uncounted_bytes_) += m.frame.size();
+  of_user_->bytes += m.frame.size();
+}
+
+void session_link::remove(const message& m) {
+  (m.counted ? unsent_bytes_ : uncounted_bytes_) -= m.frame.size();
+  of_user_->bytes -= m.frame.size();
+}
+
+void session_link::remove_all() {
+  of_user_->bytes -= std::exchange(unsent_bytes_, 0) + std::exchange(uncounted_bytes_, 0);
 }
 
 void session_link::send(std::vector<std::byte> frame, std::span<const int> descriptors) {
@@ -77,18 +95,12 @@ void session_link::send_or_keep(message m) {
   keep(std::move(m));
 }
 
-size_t session_link::uncounted_bytes() {
-  const std::lock_guard hold(lock_);
-  return uncounted_bytes_;
-}
-
 bool session_link::send_unsent() {
   const std::lock_guard hold(lock_);
   while (!unsent_.empty() && !closed_) {
     if (!try_send(unsent_.front())) return false;
     if (unsent_.empty()) break;  // it broke
-    const message& sent = unsent_.front();
-    (sent.counted ? unsent_bytes_ : uncounted_bytes_) -= sent.frame.size();
+    remove(unsent_.front());
     unsent_.pop_front();
   }
   return true;
@@ -96,7 +108,17 @@ bool session_link::send_unsent() {
 
 bool session_link::has_unsent() {
   const std::lock_guard hold(lock_);
-  return !closed_ && (!unsent_.empty() || taken_bytes_ > 0);
+  return !closed_ && (!unsent_.empty() || taken_bytes_ > 0 || answers_begun_ > 0);
+}
+
+void session_link::begin_answer() {
+  const std::lock_guard hold(lock_);
+  ++answers_begun_;
+}
+
+void session_link::end_answer() {
+  const std::lock_guard hold(lock_);
+  --answers_begun_;
 }
 
 // ---- with a ring
@@ -118,8 +140,8 @@ std::optional<session_link::message> session_link::take_next() {
 void session_link::sent(const message& m) {
   const std::lock_guard hold(lock_);
   taken_bytes_ = 0;
-  if (broken_) return;  // nothing is counted any more
-  (m.counted ? unsent_bytes_ : uncounted_bytes_) -= m.frame.size();
+  if (closed_ || broken_) return;  // nothing is counted any more
+  remove(m);
 }
 
 void session_link::not_sent(const error& failed) {
@@ -132,7 +154,7 @@ void session_link::break_if_slow() {
   const std::lock_guard hold(lock_);
   if (closed_ || broken_) return;
   for (const bool counted : {true, false}) {
-    if (too_much(counted)) return break_as_slow(counted);
+    if (std::optional<error> why = too_much(counted)) return break_with(std::move(*why));
   }
 }
 
@@ -147,6 +169,7 @@ void session_link::close() {
   const std::lock_guard hold(lock_);
   closed_ = true;
   unsent_.clear();
+  remove_all();
   end_connection(socket_.get());
 }
 

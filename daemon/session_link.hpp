@@ -13,7 +13,8 @@
 //
 // Invariants: messages leave in the order of their `send`, whichever thread calls. Of what a client
 // makes gard send never more than `unread_max` bytes wait; what gard bounds by itself, published
-// plans and one answer to an ask, does not count there and has a maximum of its own.
+// plans and one answer to an ask, does not count there and has a maximum of its own. Whatever they
+// are, no user's clients leave more than a user may: who goes beyond that is dropped.
 // Threads: send by any; what is the ring's by its thread; the rest by the io thread. Blocking:
 // never but for the lock. Ownership: the descriptor and the pages live until the last holder lets
 // go, so that words are readable while a wait on them is left.
@@ -21,8 +22,10 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -35,11 +38,26 @@
 
 namespace gar {
 
+// What all of one user's clients have not read, messages of every kind.
+struct user_unread {
+  explicit user_unread(uint32_t of) : uid(of) {}
+  const uint32_t uid;
+  std::atomic<size_t> bytes = 0;
+  std::atomic<size_t> bytes_max = SIZE_MAX;
+};
+
 class session_link {
  public:
   // `blocked` is called, by the sending thread, when messages begin to wait or the link breaks.
-  session_link(unique_fd socket, size_t unread_max, std::function<void()> blocked)
-      : socket_(std::move(socket)), unread_max_(unread_max), blocked_(std::move(blocked)) {}
+  session_link(unique_fd socket, size_t unread_max, std::function<void()> blocked,
+               std::shared_ptr<user_unread> of_user)
+      : socket_(std::move(socket)),
+        unread_max_(unread_max),
+        blocked_(std::move(blocked)),
+        of_user_(std::move(of_user)) {}
+  ~session_link() { of_user_->bytes -= unsent_bytes_ + uncounted_bytes_; }
+  session_link(const session_link&) = delete;
+  session_link& operator=(const session_link&) = delete;
 
   int fd() const { return socket_.get(); }
 
@@ -51,8 +69,10 @@ class session_link {
   // Why nothing can be sent any more, where the peer's end of the connection does not tell.
   std::optional<error> broken();
 
-  // Of plans and answers that wait to be read.
-  size_t uncounted_bytes();
+  // An answer to this client is in the making: until it was made and sent, messages count as
+  // unsent, so that no further request is received.
+  void begin_answer();
+  void end_answer();
 
   // Sends what waits; true when nothing is left.
   bool send_unsent();
@@ -97,17 +117,22 @@ class session_link {
   void keep(message m);
   void break_with(error why);
   void failed_to_send(const error& why);
-  bool too_much(bool counted) const;
-  void break_as_slow(bool counted);
+  std::optional<error> too_much(bool counted) const;
+  // Bytes that begin and cease to wait.
+  void add(const message& m);
+  void remove(const message& m);
+  void remove_all();
 
   unique_fd socket_;
   size_t unread_max_;
   std::function<void()> blocked_;
+  std::shared_ptr<user_unread> of_user_;
   std::mutex lock_;
   std::deque<message> unsent_;
   size_t unsent_bytes_ = 0;     // of those that count
   size_t uncounted_bytes_ = 0;  // of the others
   size_t taken_bytes_ = 0;      // of either kind, that the ring has
+  size_t answers_begun_ = 0;
   bool by_ring_ = false;
   std::atomic<bool> ring_told_ = false;
   bool closed_ = false;

@@ -63,10 +63,11 @@ struct answer_ask {
   std::string json;
 };
 
-// One line for the log.
+// One line for the log, about what a user did.
 struct log {
   enum class level : uint8_t { debug, info, warning };
   level how = level::info;
+  uint32_t uid = 0;
   std::string text;
 };
 

@@ -134,7 +134,7 @@ void node::end(session& s, leaving how) {
   // Who is thrown out has its line already.
   if (how != leaving::thrown_out && (s.now == session::state::established || s.refusals > 0)) {
     const bool loss = how == leaving::owner_gone && dropped > 0;
-    log(loss ? effect::log::level::warning : effect::log::level::info,
+    log(s, loss ? effect::log::level::warning : effect::log::level::info,
         fmt::format("{} {}: {} waits dropped, {} streams closed, {} refusals", who_is(s),
                     words_of(how), dropped, s.open_streams, s.refusals));
   }
@@ -149,8 +149,8 @@ void node::send(const session& to, proto::message what, effect::with descriptors
   effects_.push_back(effect::send{to.id, std::move(what), descriptors});
 }
 
-void node::log(effect::log::level how, std::string text) {
-  effects_.push_back(effect::log{how, std::move(text)});
+void node::log(const session& about, effect::log::level how, std::string text) {
+  effects_.push_back(effect::log{how, about.who.uid, std::move(text)});
 }
 
 void node::refuse(session& s, const request& of, const error& why) {
@@ -161,13 +161,13 @@ void node::refuse(session& s, const request& of, const error& why) {
 
 void node::note_refusal(session& s, const error& why) {
   if (++s.refusals <= refusals_logged_max) {
-    log(effect::log::level::warning, fmt::format("{}: {}", who_is(s), why.headline()));
+    log(s, effect::log::level::warning, fmt::format("{}: {}", who_is(s), why.headline()));
   }
 }
 
 void node::fail(session& s, const request& of, const error& why) {
   ++s.refusals;
-  log(effect::log::level::warning,
+  log(s, effect::log::level::warning,
       fmt::format("{}: {}; thrown out, {} waits dropped, {} streams closed, {} refusals", who_is(s),
                   why.headline(), s.pending(), s.open_streams, s.refusals));
   send(s,
@@ -218,7 +218,7 @@ void node::on(session& s, const proto::hello& m, instant) {
   }
   send(s, std::move(w), effect::with::welcome_pages);
   send_plans(s);
-  log(effect::log::level::info, fmt::format("{} connected", who_is(s)));
+  log(s, effect::log::level::info, fmt::format("{} connected", who_is(s)));
 }
 
 result<void> node::add_page(session& s) {

@@ -122,6 +122,14 @@ class node {
   std::vector<client_snapshot> clients(std::optional<uint32_t> uid, instant now) const;
   std::vector<stream_snapshot> streams(std::optional<uint32_t> uid, instant now) const;
   std::vector<point_snapshot> points(std::optional<uint32_t> uid) const;
+  // The same in parts, each of `most` entries at most: no part takes long, however much there is.
+  // What comes and goes between two parts is in neither or in one of them.
+  std::vector<client_snapshot> clients(std::optional<uint32_t> uid, instant now, list_place& at,
+                                       size_t most) const;
+  std::vector<stream_snapshot> streams(std::optional<uint32_t> uid, instant now, list_place& at,
+                                       size_t most) const;
+  std::vector<point_snapshot> points(std::optional<uint32_t> uid, list_place& at,
+                                     size_t most) const;
 
  private:
   struct request {
@@ -132,7 +140,7 @@ class node {
   session* find(session_id id);
   void send(const session& to, proto::message what,
             effect::with descriptors = effect::with::nothing);
-  void log(effect::log::level how, std::string text);
+  void log(const session& about, effect::log::level how, std::string text);
   void refuse(session& s, const request& of, const error& why);
   void note_refusal(session& s, const error& why);
   void fail(session& s, const request& of, const error& why);
@@ -155,6 +163,19 @@ class node {
   void on(session& s, const proto::kick& m);
   template <class See>
   void for_each_pending(See&& see) const;
+  template <class See>
+  void for_each_pending_of(const session& s, See&& see) const;
+  template <class Entry>
+  std::vector<Entry> list(std::optional<uint32_t> uid, list_place& at, size_t most,
+                          void (node::*of_one)(const session&, instant, list_place&, size_t,
+                                               std::vector<Entry>&) const,
+                          instant now) const;
+  void list_client(const session& s, instant now, list_place& at, size_t most,
+                   std::vector<client_snapshot>& all) const;
+  void list_streams(const session& s, instant now, list_place& at, size_t most,
+                    std::vector<stream_snapshot>& all) const;
+  void list_points(const session& s, instant now, list_place& at, size_t most,
+                   std::vector<point_snapshot>& all) const;
   void on(session& s, const proto::cancel& m);
   void on(session& s, const proto::statuses& m);
   void on(session& s, const proto::outcomes& m);

@@ -1,5 +1,7 @@
 // What people see of the node: its lists and its part of a status.
 #include <algorithm>
+#include <unordered_map>
+#include <utility>
 
 #include "lib/core/node.hpp"
 
@@ -15,6 +17,15 @@ bool shows(const std::optional<uint32_t>& uid, const session& s) {
 }
 
 }  // namespace
+
+template <class See>
+void node::for_each_pending_of(const session& s, See&& see) const {
+  for (const auto& [cookie, id] : s.cookies) see(waits_.at(id));
+  if (!s.ring) return;
+  for (const ring_books::taken& t : s.ring->slots) {
+    if (t.id != 0) see(t.wait);
+  }
+}
 
 template <class See>
 void node::for_each_pending(See&& see) const {
@@ -55,67 +66,117 @@ void node::describe(status_snapshot& into, std::optional<uint32_t> uid, instant 
   into.waits.oldest_pending_ms = to_ms(now - oldest);
 }
 
-std::vector<client_snapshot> node::clients(std::optional<uint32_t> uid, instant now) const {
-  std::vector<client_snapshot> all;
-  std::unordered_map<session_id, instant> oldest;
-  for_each_pending([&](const pending_wait& w) {
-    instant& first = oldest.try_emplace(w.session, now).first->second;
-    first = std::min(first, w.start);
-  });
-  for (const auto& [id, s] : sessions_) {
-    if (!shows(uid, *s) || s->now != session::state::established) continue;
-    client_snapshot c;
-    c.id = id;
-    c.name = s->name;
-    c.uid = s->who.uid;
-    c.gid = s->who.gid;
-    c.pid = s->who.pid;
-    c.connected_ms = to_ms(now - s->connected);
-    c.streams = s->open_streams;
-    c.notification = s->ring ? "ring" : "socket";
-    c.pending = s->pending();
-    c.completed = s->waits.completed;
-    c.failed = s->waits.failed;
-    const auto first = oldest.find(id);
-    if (first != oldest.end()) c.oldest_pending_ms = to_ms(now - first->second);
-    c.drivers = s->drivers;
-    all.push_back(std::move(c));
+// A part of a list: each session's entries in turn, from where the last part ended. of_one leaves
+// `at.entry` at 0 when it is through with the session.
+template <class Entry>
+std::vector<Entry> node::list(std::optional<uint32_t> uid, list_place& at, size_t most,
+                              void (node::*of_one)(const session&, instant, list_place&, size_t,
+                                                   std::vector<Entry>&) const,
+                              instant now) const {
+  std::vector<Entry> all;
+  for (auto s = sessions_.lower_bound(at.session); s != sessions_.end(); ++s) {
+    if (s->first != at.session) at.entry = 0;  // the one that was to go on is gone
+    at.session = s->first;
+    if (!shows(uid, *s->second)) continue;
+    if (all.size() >= most) return all;
+    (this->*of_one)(*s->second, now, at, most, all);
+    if (at.entry != 0) return all;
   }
+  at.ended = true;
   return all;
 }
 
+namespace {
+
+template <class Read>
+auto whole_list(Read&& read) {
+  list_place at;
+  return read(at, SIZE_MAX);
+}
+
+}  // namespace
+
+std::vector<client_snapshot> node::clients(std::optional<uint32_t> uid, instant now, list_place& at,
+                                           size_t most) const {
+  return list(uid, at, most, &node::list_client, now);
+}
+
+std::vector<stream_snapshot> node::streams(std::optional<uint32_t> uid, instant now, list_place& at,
+                                           size_t most) const {
+  return list(uid, at, most, &node::list_streams, now);
+}
+
+std::vector<point_snapshot> node::points(std::optional<uint32_t> uid, list_place& at,
+                                         size_t most) const {
+  return list(uid, at, most, &node::list_points, {});
+}
+
+std::vector<client_snapshot> node::clients(std::optional<uint32_t> uid, instant now) const {
+  return whole_list([&](list_place& at, size_t most) { return clients(uid, now, at, most); });
+}
+
 std::vector<stream_snapshot> node::streams(std::optional<uint32_t> uid, instant now) const {
-  std::map<std::pair<session_id, uint32_t>, instant> oldest;
-  for_each_pending([&](const pending_wait& w) {
-    instant& first = oldest.try_emplace({w.session, w.stream}, now).first->second;
+  return whole_list([&](list_place& at, size_t most) { return streams(uid, now, at, most); });
+}
+
+std::vector<point_snapshot> node::points(std::optional<uint32_t> uid) const {
+  return whole_list([&](list_place& at, size_t most) { return points(uid, at, most); });
+}
+
+void node::list_client(const session& s, instant now, list_place&, size_t,
+                       std::vector<client_snapshot>& all) const {
+  if (s.now != session::state::established) return;
+  client_snapshot c;
+  c.id = s.id;
+  c.name = s.name;
+  c.uid = s.who.uid;
+  c.gid = s.who.gid;
+  c.pid = s.who.pid;
+  c.connected_ms = to_ms(now - s.connected);
+  c.streams = s.open_streams;
+  c.notification = s.ring ? "ring" : "socket";
+  c.pending = s.pending();
+  c.completed = s.waits.completed;
+  c.failed = s.waits.failed;
+  instant oldest = now;
+  for_each_pending_of(s, [&](const pending_wait& w) { oldest = std::min(oldest, w.start); });
+  c.oldest_pending_ms = to_ms(now - oldest);
+  c.drivers = s.drivers;
+  all.push_back(std::move(c));
+}
+
+void node::list_streams(const session& s, instant now, list_place& at, size_t most,
+                        std::vector<stream_snapshot>& all) const {
+  std::unordered_map<uint32_t, instant> oldest;
+  for_each_pending_of(s, [&](const pending_wait& w) {
+    instant& first = oldest.try_emplace(w.stream, now).first->second;
     first = std::min(first, w.start);
   });
-  std::vector<stream_snapshot> all;
-  for (const auto& [id, s] : sessions_) {
-    if (!shows(uid, *s)) continue;
-    for (uint32_t index = 0; index < s->streams.size(); ++index) {
-      const session_stream& from = s->streams[index];
-      if (!from.open) continue;
-      stream_snapshot to;
-      to.client_id = id;
-      to.client = s->name;
-      to.stream = index;
-      to.stream_generation = from.generation;
-      to.name = from.name;
-      to.authority = from.authority == proto::authority_word ? "word" : "owner";
-      to.page = from.at.page;
-      to.line = from.at.line();
-      to.slot = from.at.slot();
-      to.base = from.base;
-      to.word = proto::load_word(s->slots.word(from.at));
-      to.pending = from.pending;
-      to.completed = from.completed;
-      const auto first = oldest.find({id, index});
-      if (first != oldest.end()) to.oldest_pending_ms = to_ms(now - first->second);
-      all.push_back(std::move(to));
+  for (uint32_t index = std::exchange(at.entry, 0); index < s.streams.size(); ++index) {
+    const session_stream& from = s.streams[index];
+    if (!from.open) continue;
+    if (all.size() >= most) {
+      at.entry = index;
+      return;
     }
+    stream_snapshot to;
+    to.client_id = s.id;
+    to.client = s.name;
+    to.stream = index;
+    to.stream_generation = from.generation;
+    to.name = from.name;
+    to.authority = from.authority == proto::authority_word ? "word" : "owner";
+    to.page = from.at.page;
+    to.line = from.at.line();
+    to.slot = from.at.slot();
+    to.base = from.base;
+    to.word = proto::load_word(s.slots.word(from.at));
+    to.pending = from.pending;
+    to.completed = from.completed;
+    const auto first = oldest.find(index);
+    if (first != oldest.end()) to.oldest_pending_ms = to_ms(now - first->second);
+    all.push_back(std::move(to));
   }
-  return all;
 }
 
 namespace {
@@ -135,23 +196,27 @@ point_snapshot describe_history(const session& s, const readback& history) {
 
 }  // namespace
 
-std::vector<point_snapshot> node::points(std::optional<uint32_t> uid) const {
-  std::vector<point_snapshot> all;
-  for (const auto& [id, s] : sessions_) {
-    if (!shows(uid, *s)) continue;
-    for (const session_point& from : s->points) {
-      if (from.name.empty()) continue;
-      all.push_back(describe_history(*s, from.history));
-      all.back().point = from.name;
+// The entries before points_end are named points by their number, the others streams.
+void node::list_points(const session& s, instant, list_place& at, size_t most,
+                       std::vector<point_snapshot>& all) const {
+  constexpr size_t points_end = proto::points_per_client_max + 1;
+  for (size_t entry = std::exchange(at.entry, 0); entry < points_end + s.streams.size(); ++entry) {
+    const bool named = entry < points_end;
+    const size_t stream = named ? 0 : entry - points_end;
+    const bool there = named ? entry < s.points.size() && !s.points[entry].name.empty()
+                             : s.streams[stream].open && s.streams[stream].history.waits > 0;
+    if (!there) continue;
+    if (all.size() >= most) {
+      at.entry = static_cast<uint32_t>(entry);
+      return;
     }
-    for (uint32_t index = 0; index < s->streams.size(); ++index) {
-      const session_stream& from = s->streams[index];
-      if (!from.open || from.history.waits == 0) continue;
-      all.push_back(describe_history(*s, from.history));
-      all.back().stream = index;
+    all.push_back(describe_history(s, named ? s.points[entry].history : s.streams[stream].history));
+    if (named) {
+      all.back().point = s.points[entry].name;
+    } else {
+      all.back().stream = static_cast<uint32_t>(stream);
     }
   }
-  return all;
 }
 
 }  // namespace gar

@@ -28,6 +28,7 @@ struct node_limits {
   uint32_t pages_per_client = proto::pages_per_client_max;
   uint32_t runtime_plans = 256;                // scopes set by `garctl plan set`
   uint32_t unread_bytes_per_client = 1 << 20;  // messages a client has not read yet
+  uint32_t unread_bytes_per_user = 64 << 20;   // the same of all of a user's, answers and all
   uint32_t naive_workers = 64;  // threads of the naive executor: waits of the whole machine
 };
 
@@ -43,6 +44,7 @@ inline constexpr node_limits node_limits_max{
     .pages_per_client = proto::pages_per_client_max,
     .runtime_plans = 4096,
     .unread_bytes_per_client = 64 << 20,
+    .unread_bytes_per_user = 1 << 30,
     .naive_workers = 1024,
 };
 inline constexpr uint32_t unread_bytes_min = 64 << 10;  // some completions of a busy client

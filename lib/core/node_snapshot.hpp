@@ -168,6 +168,13 @@ struct stream_snapshot {
   uint64_t oldest_pending_ms = 0;
 };
 
+// Where a list that is read in parts goes on; of its own kind of list alone.
+struct list_place {
+  uint64_t session = 0;
+  uint32_t entry = 0;
+  bool ended = false;
+};
+
 // One readback point: named by the client, or a stream whose waits name none.
 struct point_snapshot {
   uint64_t client_id = 0;

@@ -9,6 +9,7 @@
 // Errors: those of memory_file.hpp; SystemCall for the pipe.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -23,6 +24,8 @@ class ring_page {
 
   int fd() const { return fd_.get(); }
   int pipe_fd() const { return pipe_read_.get(); }
+  // The highest number of its descriptors.
+  int highest_fd() const { return std::max({fd_.get(), pipe_read_.get(), pipe_write_.get()}); }
   std::byte* data() const { return static_cast<std::byte*>(map_.data()); }
   uint32_t entries() const { return entries_; }
 

@@ -380,6 +380,92 @@ TEST(node, refuses_points_that_were_not_named_and_forgets_a_renamed_one) {
 
 // ---- what people see
 
+// However much there is, no part is longer than asked for; together they are the whole.
+TEST(node, shows_lists_in_parts_that_together_are_the_whole) {
+  node_world world;
+  std::vector<node_world::client> clients;
+  for (int i = 0; i < 5; ++i) {
+    clients.push_back(world.connect("c" + std::to_string(i), i % 2 ? 1 : 2));
+    for (int k = 0; k < 4 * i; ++k) {
+      const auto s = world.open(clients.back());
+      if (k % 2 == 0) continue;
+      world.say(clients.back().id, clients.back().wait_for(*s, 1));
+      world.store(clients.back(), *s, 1);
+      ASSERT_TRUE(world.completion(clients.back().id));
+    }
+    world.say(clients.back().id, proto::point{3, "named"});
+  }
+  const instant now = world.clock.now();
+  const node& n = world.decisions;
+  const auto in_parts = [&](size_t most, auto read) {
+    list_place at;
+    auto all = read(at, most);
+    EXPECT_LE(all.size(), most);
+    while (!at.ended) {
+      auto part = read(at, most);
+      EXPECT_LE(part.size(), most);
+      all.insert(all.end(), part.begin(), part.end());
+    }
+    return all;
+  };
+  for (const std::optional<uint32_t> uid : {std::optional<uint32_t>(), std::optional(1u)}) {
+    for (const size_t most : {1, 2, 3, 7, 100}) {
+      const auto streams =
+          in_parts(most, [&](list_place& at, size_t m) { return n.streams(uid, now, at, m); });
+      const auto all_streams = n.streams(uid, now);
+      ASSERT_EQ(streams.size(), all_streams.size()) << most;
+      for (size_t i = 0; i < streams.size(); ++i) {
+        EXPECT_EQ(streams[i].client_id, all_streams[i].client_id);
+        EXPECT_EQ(streams[i].stream, all_streams[i].stream);
+      }
+      const auto points =
+          in_parts(most, [&](list_place& at, size_t m) { return n.points(uid, at, m); });
+      const auto all_points = n.points(uid);
+      ASSERT_EQ(points.size(), all_points.size()) << most;
+      for (size_t i = 0; i < points.size(); ++i) {
+        EXPECT_EQ(points[i].point, all_points[i].point);
+        EXPECT_EQ(points[i].stream, all_points[i].stream);
+      }
+      const auto shown =
+          in_parts(most, [&](list_place& at, size_t m) { return n.clients(uid, now, at, m); });
+      EXPECT_EQ(shown.size(), uid ? 2u : 5u);
+    }
+  }
+}
+
+TEST(node, goes_on_with_a_list_whose_place_is_gone_meanwhile) {
+  node_world world;
+  auto a = world.connect("a");
+  auto b = world.connect("b");
+  for (int i = 0; i < 3; ++i) {
+    world.open(a);
+    world.open(b);
+  }
+  list_place at;
+  EXPECT_EQ(world.decisions.streams(std::nullopt, world.clock.now(), at, 2).size(), 2u);
+  world.decisions.disconnect(a.id);
+  const auto rest = world.decisions.streams(std::nullopt, world.clock.now(), at, 100);
+  ASSERT_EQ(rest.size(), 3u);
+  EXPECT_EQ(rest[0].client, "b");
+  EXPECT_TRUE(at.ended);
+}
+
+TEST(node, leaves_places_of_the_executor_to_other_users) {
+  node_options o = world_options();
+  o.waits_max = 8;
+  node_world world(o);
+  auto greedy = world.connect("greedy", 1);
+  auto other = world.connect("other", 2);
+  const auto s = world.open(greedy);
+  const auto t = world.open(other);
+  for (int i = 0; i < 6; ++i) world.say(greedy.id, greedy.wait_for(*s, 1));
+  EXPECT_EQ(world.refused(greedy.id), 0);
+  world.say(greedy.id, greedy.wait_for(*s, 1));
+  EXPECT_EQ(world.refused(greedy.id), number(errc::LimitPerUser));
+  for (int i = 0; i < 2; ++i) world.say(other.id, other.wait_for(*t, 1));
+  EXPECT_EQ(world.refused(other.id), 0);
+}
+
 TEST(node, shows_a_user_only_what_is_the_users_own) {
   node_world world;
   auto a = world.connect("a", 1);

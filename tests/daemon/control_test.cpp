@@ -185,9 +185,9 @@ TEST(answer, says_null_for_what_is_not_set) {
 TEST(answer, of_a_list_too_long_for_it_ends_early_and_counts_what_it_left_out) {
   const std::vector<std::string> entries(10, std::string(100, 'x'));
   const auto shown = [&](size_t bytes_max) {
-    const std::string text = list_json(
-        "them", entries, [](const std::string& e) { return boost::json::value(e); },
-        R"("generation":7,)", bytes_max);
+    list_text list("them", R"("generation":7,)", bytes_max);
+    list.add(entries, [](const std::string& e) { return boost::json::value(e); });
+    const std::string text = list.end();
     EXPECT_LE(text.size(), bytes_max);
     return boost::json::parse(text).at("result");
   };
@@ -220,9 +220,9 @@ class served : public testing::Test {
     ASSERT_TRUE(listener) << listener.error().text();
     server_.emplace(
         io_, std::move(*listener),
-        [this](std::string_view request) {
+        [this](const std::string& request, const control_server::done_function& done) {
           ++answered_;
-          return "<" + std::string(request) + ">" + std::string(padding_bytes_, '.');
+          done("<" + request + ">" + std::string(padding_bytes_, '.'));
         },
         bounds);
   }
