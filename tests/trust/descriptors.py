@@ -5,11 +5,13 @@ import os
 import select
 import socket
 import struct
+import subprocess
+import time
 
 from hostile import (CLOSED, ERROR, FRAME_BYTES, UNEXPECTED_DESCRIPTORS, Hostile, ask, cancel,
                      close_stream, error_of, hello, kind_of, open_stream, patiently, point, status,
                      wait)
-from node import eventually, require, test
+from node import Skip, eventually, require, test
 from victim import PLAN, Victim, descriptors_of, rss_kib
 
 OPENS = 10_000
@@ -233,3 +235,56 @@ def fill(pipe):
         pass
     os.close(writing)
     return filled
+
+
+@test
+def garctl_is_served_though_clients_took_every_descriptor(node):
+    if subprocess.run(["prlimit", "--version"], capture_output=True, check=False).returncode != 0:
+        raise Skip("prlimit is not there")
+    node.start_gard(before=("prlimit", "--nofile=64:64"))
+    node.garctl("plan", "set", PLAN)
+    peers = []
+    for _ in range(100):
+        try:
+            peer = Hostile(node.socket, patience_s=0.5)
+            peers.append(peer)
+            peer.greet(ring=True)
+        except OSError:
+            pass
+    held = descriptors_of(node.gard.pid)
+    served = 0
+    for _ in range(20):
+        require(node.garctl("status", check=False).returncode == 0, "garctl is served,", served)
+        served += 1
+    for peer in peers:
+        peer.end()
+    eventually(lambda: node.status()["clients"] == 0, 5, "the clients are gone")
+    with Victim(node) as victim:
+        time.sleep(0.2)
+        print(f"{held} of 64 descriptors in use, garctl served {served} times of 20; afterwards "
+              f"{victim.check()}")
+
+
+@test
+def ring_that_fails_while_gard_runs_ends_it_with_a_status_of_its_own(node):
+    failure = node.directory / "the ring fails"
+    failing = (node.build / "tests/failing_ring", failure)
+    tried = node.run(*failing, "/bin/true")
+    if tried.returncode == 77:
+        raise Skip(tried.stderr.strip())
+    node.start_gard('[executor]\nkind = "io-uring"\n', before=failing)
+    if node.status()["executor"]["running"] != "io-uring":
+        raise Skip("this host has no io_uring")
+    node.garctl("plan", "set", PLAN)
+    client = node.client("victim")
+    require(client.ask("wait 5").get("right") is True)
+    failure.touch()
+    for _ in range(3):
+        answer = client.ask("wait 20")
+        require(answer.get("right") is True, answer)
+    require(node.gard.wait(10) == 71, "gard's exit status:", node.gard.poll())
+    log = (node.directory / "gard-1.log").read_text(encoding="utf-8")
+    require("io_uring_enter" in log, log)
+    node.start_gard('[executor]\nkind = "io-uring"\n')
+    client.close()
+    print("the ring failed once: exit status 71, 3 waits ended right without gard")

@@ -2,11 +2,13 @@
 
 import json
 import os
+import struct
 import time
 
 from access import GARD_GROUP, MEMBER, Attacker, as_user, gard_with_groups
+from descriptors import dropped_by_now, leave_completions_unread
 from hostile import (ERROR, HANDSHAKE_TIMEOUT, LIMIT_PAGES, LIMIT_PER_USER, LIMIT_STREAMS,
-                     LIMIT_WAITS, WELCOME, Hostile, error_of, kind_of, open_stream, wait)
+                     LIMIT_WAITS, WELCOME, Hostile, ask, error_of, kind_of, open_stream, wait)
 from node import eventually, require, test
 from victim import PLAN, Victim
 
@@ -72,6 +74,27 @@ def quota_of_pages_refuses_the_stream_that_needs_another(node):
         print(f"2 pages, 1024 streams, {refused[LIMIT_PAGES]} refused")
 
 
+@test
+def what_a_users_clients_leave_unread_is_bounded_together(node):
+    node.start_gard('[limits]\nunread_bytes_per_user = "512KiB"\n')
+    node.garctl("plan", "set", PLAN)
+    with Victim(node) as victim:
+        peers = []
+        for _ in range(12):
+            peer = Hostile(node.socket)
+            peer.greet()
+            stream, generation, *_ = peer.open()
+            leave_completions_unread(peer, stream, generation)
+            peers.append(peer)
+        eventually(lambda: any(map(dropped_by_now, peers)), 5, "somebody is dropped")
+        log = (node.directory / "gard-1.log").read_text(encoding="utf-8")
+        require("bytes of messages not read" in log, log)
+        dropped = sum(map(dropped_by_now, peers))
+        print(f"12 clients of a user leave much unread, {dropped} dropped; {victim.check()}")
+        for peer in peers:
+            peer.end()
+
+
 held = []  # open until the process ends
 
 
@@ -126,3 +149,82 @@ def silence_is_ended_by_deadlines(node):
         require(node.status()["clients"] == 1)
         print(f"100 silent connections ended after {took:.1f} s, and one that only asked; "
               f"{victim.check()}")
+
+
+# ---- questions
+
+STREAMS = 60_000
+OF_ONE_CLIENT = 4000
+ASKERS = 8
+
+
+def open_many(node):
+    """Clients with 60,000 streams in all."""
+    peers = []
+    for _ in range(STREAMS // OF_ONE_CLIENT):
+        peer = Hostile(node.socket, patience_s=20)
+        peer.greet()
+        for begin in range(0, OF_ONE_CLIENT, 100):
+            for cookie in range(begin, begin + 100):
+                peer.send(open_stream(cookie))
+            for _ in range(100):
+                while kind_of(peer.receive()) != 5:
+                    pass
+        peers.append(peer)
+    return peers
+
+
+def ask_without_end(node):
+    """As many connections as ask at a time, each asking again when it was answered."""
+    for _ in range(ASKERS - 1):
+        if os.fork() == 0:
+            break
+    peer = Hostile(node.socket, patience_s=60)
+    number = 0
+    while True:
+        number += 1
+        if not peer.send(ask(number, '{"op": "streams"}')):
+            peer.end()
+            peer = Hostile(node.socket, patience_s=60)
+            continue
+        whole = 0
+        while True:
+            data = peer.receive()
+            if not data or error_of(data)[0]:
+                break
+            whole += len(data) - 24
+            if whole == struct.unpack_from("<I", data, 20)[0]:
+                break
+
+
+def handshakes(node, count):
+    """How long each took, in ms."""
+    took = []
+    for _ in range(count):
+        began = time.monotonic()
+        with Hostile(node.socket, patience_s=20) as peer:
+            require(kind_of(peer.greet()) == WELCOME)
+        took.append((time.monotonic() - began) * 1000)
+    return sorted(took)
+
+
+@test
+def questions_without_end_hold_up_no_handshake_and_no_wait(node):
+    node.start_gard()
+    node.garctl("plan", "set", PLAN)
+    peers = open_many(node)
+    with Victim(node) as victim:
+        quiet = handshakes(node, 100)
+        with Attacker(lambda: ask_without_end(node)):
+            time.sleep(0.3)
+            busy = handshakes(node, 100)
+            client = node.client("newcomer")  # falls back to no gard after a second
+            require(client.connected["mode"] == 1, client.connected)
+            began = time.monotonic()
+            require(node.garctl("status").returncode == 0)
+            asked_ms = (time.monotonic() - began) * 1000
+        print(f"{ASKERS} connections ask for {STREAMS} streams: a handshake takes {quiet[50]:.2f} -> "
+              f"{busy[50]:.2f} ms (p50), {quiet[-1]:.1f} -> {busy[-1]:.1f} ms (most); garctl status "
+              f"{asked_ms:.0f} ms; {victim.check()}")
+    for peer in peers:
+        peer.end()

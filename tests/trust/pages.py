@@ -6,11 +6,10 @@ import fcntl
 import mmap
 import os
 import random
-import signal
 import struct
 import time
 
-from hostile import ERROR, OPENED, PAGE, Hostile, error_of, kind_of, open_stream, point, wait
+from hostile import ERROR, OPENED, PAGE, Hostile, error_of, kind_of, open_stream, wait
 from node import eventually, require, test
 from strangers import punch
 from victim import PLAN, Victim, descriptors_of
@@ -19,7 +18,7 @@ F_ADD_SEALS, F_GET_SEALS = 1033, 1034
 SEAL, SHRINK, GROW, WRITE, FUTURE_WRITE, EXEC = 1, 2, 4, 8, 16, 32
 SIZE_IS_SEALED = SEAL | SHRINK | GROW
 
-SCRIBBLE_S = 2.0
+SCRIBBLE_S = 1.5
 
 
 def refused(act, *expected):
@@ -126,7 +125,6 @@ def announce(peer, chance):
     """The rings are to be looked at: by the flag and bell, and by kicks."""
     page = peer.maps[0]
     page[128 + peer.request_flag] = 1
-    page[8 * (peer.client_id % 8):][:0]
     struct.pack_into("<Q", page, 8 * (peer.client_id % 8), chance.getrandbits(64) | 1)
     peer.send(struct.pack("<HHI", 20, 0, 8))
 

@@ -13,7 +13,7 @@ from hostile import (CLOSED, COMPLETION, DUPLICATE_COOKIE, ERROR, OUT_OF_STATE, 
 from node import require, test
 from victim import PLAN, Victim, cpu_s
 
-ATTACK_S = 1.5
+ATTACK_S = 0.8
 
 
 @test
