@@ -119,6 +119,7 @@ ring_entries = 64
 pages_per_client = 7
 runtime_plans = 8
 unread_bytes_per_client = "65KiB"
+unread_bytes_per_user = "66KiB"
 naive_workers = 9
 [log]
 level = "debug"
@@ -147,6 +148,7 @@ TEST(config, reads_every_key) {
   EXPECT_EQ(c.limits.pages_per_client, 7u);
   EXPECT_EQ(c.limits.runtime_plans, 8u);
   EXPECT_EQ(c.limits.unread_bytes_per_client, 65u << 10);
+  EXPECT_EQ(c.limits.unread_bytes_per_user, 66u << 10);
   EXPECT_EQ(c.limits.naive_workers, 9u);
   EXPECT_EQ(c.log_level, log_level::debug);
 }
