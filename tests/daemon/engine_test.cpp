@@ -476,10 +476,13 @@ TEST(engine, does_not_start_where_another_answers) {
 }
 
 TEST(engine, refuses_under_strict_what_the_host_cannot_run_and_falls_back_otherwise) {
-  engine_options o = options_for(executor_kind::gpu_reactor);
-  o.software_word_wait = false;
+  const auto without_word_wait = [] {
+    engine_options o = options_for(executor_kind::gpu_reactor);
+    o.software_word_wait = false;
+    return o;
+  };
   {
-    running_engine engine(o);
+    running_engine engine(without_word_wait());
     const status_snapshot status = engine.status();
     if (status.word_wait.hardware) GTEST_SKIP() << "this host has a hardware word wait";
     EXPECT_EQ(status.executor.running, "naive");
@@ -489,9 +492,10 @@ TEST(engine, refuses_under_strict_what_the_host_cannot_run_and_falls_back_otherw
     EXPECT_EQ(status.plan.running, "poll");
   }
   const temporary_directory directory;
+  engine_options o = without_word_wait();
   o.socket_path = directory.file("gard.sock");
   o.strictness = strictness::strict;
-  const auto refused = gar::engine::make(o);
+  const auto refused = gar::engine::make(std::move(o));
   ASSERT_TRUE(refused.has_error());
   EXPECT_EQ(refused.error().code(), errc::ExecutorRefused);
 }
