@@ -45,7 +45,9 @@ def require_a_kernel_that_can(directory):
 
 
 class Box:
-    def __init__(self, build, source):
+    def __init__(self, build, source, packages=()):
+        """With `packages` (files), a Debian system that could install them, and nothing installed."""
+        self.packages = packages
         self.build = Path(build).resolve()
         self.source = Path(source).resolve()
         self.directory = Path(tempfile.mkdtemp(prefix="gard-box-"))
@@ -60,7 +62,10 @@ class Box:
             root = self.directory / "root"
             root.mkdir()
             require_a_kernel_that_can(root)
-            self.install()
+            if self.packages:
+                self.offer_packages()
+            else:
+                self.install()
             self.boot(root)
         except BaseException:
             self.__exit__()
@@ -82,6 +87,19 @@ class Box:
                               env={**os.environ, "DESTDIR": str(self.files)}, check=False)
         if done.returncode != 0:
             raise RuntimeError(f"cmake --install: {done.stderr}")
+
+    def offer_packages(self):
+        """The packages in /packages, and a package database that has the host's own."""
+        (self.files / "usr").mkdir(parents=True)
+        for folder in ("var/lib/apt/lists/partial", "var/cache/apt/archives/partial", "var/log/apt",
+                       "etc/apt/apt.conf.d", "etc/dpkg/dpkg.cfg.d", "packages"):
+            (self.files / folder).mkdir(parents=True)
+        # Overrides name users and groups of the host, which the box has not.
+        shutil.copytree("/var/lib/dpkg", self.files / "var/lib/dpkg", symlinks=True,
+                        ignore=shutil.ignore_patterns("statoverride*", "lock*"))
+        shutil.copytree("/etc/alternatives", self.files / "etc/alternatives", symlinks=True)
+        for package in self.packages:
+            shutil.copy(package, self.files / "packages")
 
     def boot(self, root):
         self.cgroup = cgroup2_root() / self.directory.name
