@@ -464,6 +464,27 @@ async def test_its_death_ends_no_wait_and_the_next_gard_serves_the_next(scripted
 
 
 @in_loop
+async def test_the_next_gard_has_its_own_plans_and_no_wait_for_the_numbers_of_the_last(scripted):
+    gard = scripted(generation=5)
+    hold = threading.Event()
+    async with Opened(scripted) as (gar, device, stream):
+        device.submit(0, hold)
+        old = stream.record()
+        gard.die()
+        await eventually(lambda: gar.mode == "in-process")
+        second = scripted(generation=1, plan="flag:park_us=1,backstop_us=1000")
+        other = gar.word_stream()
+        await eventually(lambda: other.signal(other.record()) or gar.mode == "daemon")
+        assert gar.plans.generation == 1
+        await eventually(lambda: stream.source.bindings == 2)
+        waiting = asyncio.ensure_future(stream.wait(old))
+        await asyncio.sleep(0.01)
+        hold.set()
+        assert (await waiting).in_process and device.truth == 1
+        assert not second.received(frames.Wait)
+
+
+@in_loop
 async def test_a_stop_is_as_good_as_a_death(scripted):
     gard = scripted(completes=False)
     async with Opened(scripted) as (gar, device, stream):
