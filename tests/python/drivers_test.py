@@ -79,14 +79,16 @@ def driver(request, monkeypatch):
 async def test_a_handle_is_awaited_through_gard(driver, real_gard):
     async with garclient.connect(real_gard.socket, need_daemon=True) as gar:
         stream = gar.stream(driver.stream, vendor=driver.vendor, name="handle")
-        for value in range(1, 6):
-            driver.submit(driver.stream, 5 * MS, value)
+        # On a busy machine the work may be done before it is awaited.
+        for value in range(1, 51):
+            driver.submit(driver.stream, 30 * MS, value)
             report = await stream.wait(stream.record())
-            assert driver.truth.value == value
-            assert (report.delegated, report.in_process) == (True, False)
+            assert driver.truth.value == value and not report.in_process
+            if report.delegated:
+                break
+        assert gar.counters.delegated == 1
         assert stream.warning == ""
-        status = gar.status()
-        assert status["waits"]["completed"] == 5 and status["streams"] == 1
+        assert gar.status()["streams"] == 1
     driver.check()
 
 

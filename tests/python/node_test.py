@@ -113,7 +113,7 @@ async def test_a_lost_store_is_found_by_gards_probe(real_gard):
         device = SoftwareDevice()
         stream = gar.stream(device)
         device.fault("lost")
-        device.submit(0.005)
+        device.submit(0.05)
         report = await stream.wait(stream.record())
         assert device.truth == 1 and report.delegated and report.backstop_queries >= 1
         assert gar.counters.owner_backstops == 0
@@ -136,7 +136,7 @@ async def test_a_blocked_loop_delays_only_its_own_waits(real_gard):
                 theirs = gar.stream(mine)
                 for _ in range(5):
                     mine.fault("lost")  # so that every wait needs a probe answered
-                    mine.submit(0.001)
+                    mine.submit(0.05)
                     ended.append((await theirs.wait(theirs.record())).delegated)
 
         thread = threading.Thread(target=lambda: asyncio.run(other()))
@@ -153,7 +153,7 @@ async def test_a_plan_set_at_gard_is_the_next_waits(real_gard):
         for text, kind in (("block", "blocked"), ("poll", "parked")):
             real_gard.result({"op": "plan_set", "text": text, "client": "planned"})
             await eventually(lambda: gar.plans.select("", 0).park == text)
-            stream.source.device.submit(0.003)
+            stream.source.device.submit(0.05)
             report = await stream.wait(stream.record())
             assert (report.kind_name, report.delegated) == (kind, False)
         real_gard.result({"op": "plan_set", "text": "poll", "point": "here"})

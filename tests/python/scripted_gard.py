@@ -46,6 +46,7 @@ class Script:
         self.descriptors = 3
         self.on_wait = None  # called for every wait before anything else; True: it is dealt with
         self.deaf = None     # an event: nothing is read until it is set
+        self.opens = None    # an event: no open is answered until it is set
         for name, value in changes.items():
             assert hasattr(self, name), name
             setattr(self, name, value)
@@ -205,6 +206,8 @@ class ScriptedGard:
         self._reply(connection, frames.PlanScope(script.generation, 0, 0, 1, "", script.plan))
 
     def _open(self, connection, m):
+        if self.script.opens is not None:
+            self.script.opens.wait(PATIENCE_S)
         if self.script.refuses_open:
             self._reply(connection, frames.Refusal(m.cookie, self.script.refuses_open, 4, 0, "no"))
             return

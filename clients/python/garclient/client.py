@@ -37,6 +37,7 @@ from .loop_host import LoopHost
 from .mapping import Mappings
 from .memory import OwnWords
 from .plans import AS_SHIPPED, PlanTable, parse
+from .sequence import reached
 from .source import Binding, Source
 from .stream import Stream
 from .text import NAME_BYTES_MAX, checked_name, fitted
@@ -284,7 +285,9 @@ class Client:
     def _bound(self, link: Link, source: Source, opened: frames.Opened) -> Binding:
         try:
             word = link.place_of(opened)
-            if (opened.base - source.last) % (1 << 64) > _BASE_AHEAD_MAX:
+            # A stream that recorded on since it asked is ahead of the answer.
+            ahead = (opened.base - source.last) % (1 << 64)
+            if ahead > _BASE_AHEAD_MAX and not reached(source.last, opened.base):
                 raise MalformedMessage("opened: its base is too far from the one asked for")
             binding = Binding(word, opened.base, link, opened.stream, opened.stream_generation)
             self._map(source, binding)
