@@ -7,7 +7,7 @@
 
 #include "clients/garclient/client.hpp"
 #include "clients/garclient/inline_port.hpp"
-#include "lib/core/inline_host.hpp"
+#include "clients/garclient/thread_host.hpp"
 
 namespace gar::owner {
 namespace {
@@ -26,7 +26,7 @@ plan without_stores(const stream& s, const plan& asked) {
 }
 
 result<wait_report> run_on_thread(const wait_request& request, inline_port& port) {
-  thread_local inline_host host;
+  inline_host& host = thread_host();
   steady_clock clock;
   exact_timer timer;
   return host.run(run_wait(host, request, port, clock, timer), "gar_wait");
