@@ -30,3 +30,11 @@ if(GAR_FUZZ)
   # Everything of ours tells the fuzzer which branches it took; only its targets link its engine.
   target_compile_options(gar_options INTERFACE -fsanitize=fuzzer-no-link)
 endif()
+# A header and no definition, so that only what asks for it is another in such a build.
+if(GAR_PLANTED_BUGS)
+  set(planted 1)
+else()
+  set(planted 0)
+endif()
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/planted_build.hpp
+  CONTENT "// Written by CMake: are the mistakes of lib/core/planted.hpp built in?\n#define GAR_PLANTED_BUGS ${planted}\n")

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "lib/core/planted.hpp"
+
 namespace gar {
 
 std::optional<duration> estimator::predicted(uint8_t window) const {
@@ -26,6 +28,7 @@ void estimator::record(const sample& s, uint8_t window) {
   duration kept = s.value;
   if (s.what == sample::kind::late) {
     kept = std::min(s.value, predicted(window).value_or(duration::max())) / 2;
+    if (planted(bug::late_outcome_raises_prediction)) kept = s.value;
   }
   ring_[next_] = kept;
   next_ = static_cast<uint8_t>((next_ + 1) % samples_max);

@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "lib/core/planted.hpp"
+
 namespace gar {
 namespace {
 
@@ -35,7 +37,7 @@ void owner_wait::completed(const proto::completion_entry& entry) {
   ending_.parks = entry.parks;
   ending_.backstop_queries = entry.backstop_queries;
   ending_.by_gard = true;
-  if (entry.code == 0 && entry.confirmed) {
+  if (entry.code == 0 && (entry.confirmed || planted(bug::word_is_trusted))) {
     end(ending_.kind);
     return;
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/core/planted.hpp"
+
 namespace gar {
 
 reactor::~reactor() {
@@ -101,12 +103,21 @@ void reactor::run_ready() {
   running_.clear();
 }
 
+namespace {
+
+bool is_reached(uint64_t word, uint64_t target) {
+  if (planted(bug::plain_comparison)) return word >= target;
+  return reached(word, target);
+}
+
+}  // namespace
+
 size_t reactor::look() {
   const size_t ready_before = ready_.size();
   park_max_ = park_longest;
   for (size_t i = 0; i < armed_.size();) {
     const armed_word& a = armed_[i];
-    if (reached(proto::load_word(*a.word), a.target)) {
+    if (is_reached(proto::load_word(*a.word), a.target)) {
       expecting_ = true;
       make_ready(*a.who, woke::complete);  // moves the last armed word to i
     } else {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "lib/core/planted.hpp"
 #include "lib/core/utf8.hpp"
 
 namespace gar {
@@ -105,6 +106,7 @@ bool take_ring(node& decisions, delegated_waits& waits, ring_seat& seat, instant
   session* s = decisions.ring_session(seat.session);
   if (!s) return false;
   ++seat.fruitless;
+  if (planted(bug::wake_flag_cleared_early)) seat.ring.take_wants();
   intake from(decisions, *s, waits, seat, now);
   result<void> taken = from.take_requests();
   if (taken) taken = from.take_outcomes();

@@ -36,6 +36,7 @@
 #include "lib/core/client_ring.hpp"
 #include "lib/core/codec.hpp"
 #include "lib/core/delegated.hpp"
+#include "lib/core/planted.hpp"
 
 namespace gar {
 
@@ -106,6 +107,7 @@ class wait_board {
   // A backstop of this wait has come and the word still has not.
   void want_probe(entry& e) {
     if (e.what.word_authority || e.wants_probe) return;
+    if (planted(bug::backstop_never_due)) return;
     stream_state& s = stream_of(e);
     if (s.asked_wait == e.what.id && s.outstanding != 0) return;
     if (s.outstanding != 0) {
@@ -176,6 +178,7 @@ class wait_board {
       ended_.push_back(note_of(e, how));
       if (e.what.by_ring) {
         session.ring->complete(slot, in_ring(completion_of(e, how)));
+        if (planted(bug::credit_returned_twice)) session.ring->complete(slot, {});
       } else {
         session.completions.push_back(completion_of(e, how));
       }
@@ -333,7 +336,9 @@ class wait_board {
     for (entry* e : s.waits) {
       if (e->verdict) continue;
       const uint64_t target = e->what.word.target();
-      if (status.state == proto::probe_done && reached(status.sequence, target)) {
+      const bool covered =
+          reached(status.sequence, target) || planted(bug::probe_answer_of_another_wait);
+      if (status.state == proto::probe_done && covered) {
         e->verdict.emplace();
       } else if (status.state == proto::probe_failed && target == status.sequence) {
         e->verdict.emplace(
