@@ -111,6 +111,7 @@ int gpu_stream::arm(uint64_t sequence, const gar_device_store& word, const gar_d
     s.bell = nullptr;
   }
   // Stores of one stream land in order.
+  if (last_store_ns_ >= lands_ns) r.store_faulty = true;  // behind one that is late
   lands_ns = std::max(lands_ns, last_store_ns_ + 1);
   if (!lost) last_store_ns_ = lands_ns;
   r.stored_ns = lost ? UINT64_MAX : lands_ns;

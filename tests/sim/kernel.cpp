@@ -201,7 +201,7 @@ int kernel::put(std::shared_ptr<open_file> file) {
 }
 
 void kernel::end_of(socket_end& gone) {
-  if (gone.connected && !gone.ended && ended) ended(gone, "closed");
+  if (gone.connected && ended) ended(gone, "closed");
 }
 
 void kernel::close(int number) {

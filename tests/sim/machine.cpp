@@ -24,6 +24,8 @@ constexpr size_t stack_bytes = 256 << 10;
 constexpr uint64_t clock_read_ns = 40;
 constexpr uint64_t spinning_read_ns = 1000;  // of a thread that looks and looks
 constexpr uint32_t reads_before_spinning = 24;
+constexpr uint64_t long_spinning_read_ns = 5000;  // of one that goes on for long
+constexpr uint32_t reads_before_long_spinning = 100;
 
 std::vector<std::byte*> free_stacks;
 
@@ -253,7 +255,10 @@ void machine::pass(uint64_t cost_ns) {
 
 uint64_t machine::read_clock() {
   if (!running_) return now_ns();
-  pass(++running_->clock_reads < reads_before_spinning ? clock_read_ns : spinning_read_ns);
+  const uint32_t reads = ++running_->clock_reads;
+  pass(reads < reads_before_spinning        ? clock_read_ns
+       : reads < reads_before_long_spinning ? spinning_read_ns
+                                            : long_spinning_read_ns);
   return now_ns();
 }
 

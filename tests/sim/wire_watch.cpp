@@ -106,7 +106,6 @@ void wire_watch::from_client(connection& c, const proto::message& m) {
     return;
   }
   if (!c.welcomed) return illegal(c, name + " before the welcome");
-  if (c.bye) return illegal(c, name + " after bye");
   if (const auto* o = std::get_if<proto::open>(&m)) {
     c.opens[o->cookie] = o->authority == proto::authority_word;
   } else if (const auto* w = std::get_if<proto::waits>(&m)) {
@@ -326,7 +325,7 @@ void wire_watch::look_at_ring(connection& c) {
   const auto ended = read_at<uint64_t>(*r.memory, offsetof(proto::ring_header, complete_tail));
   while (r.completed < ended) completion(c, r, r.completed++);
   const auto head = read_at<uint64_t>(*r.memory, offsetof(proto::ring_header, submit_head));
-  if (head == tail) {
+  if (head >= r.urgent) {
     r.unseen_since_ns = 0;
   } else if (r.unseen_since_ns == 0) {
     r.unseen_since_ns = kernel_->on->now_ns();
@@ -339,6 +338,8 @@ void wire_watch::look_at_ring(connection& c) {
 void wire_watch::submission(connection& c, ring& r, uint64_t index) {
   const auto s = read_at<proto::submission>(
       *r.memory, proto::ring_submit_offset + (index & (r.entries - 1)) * sizeof(proto::submission));
+  // A point's name may lie until the wait or outcome behind it.
+  if (s.op != proto::submit_point) r.urgent = index + 1;
   if (s.op == proto::submit_cancel) return;
   const size_t at = proto::ring_slots_offset(r.entries) + s.slot * sizeof(proto::ring_slot);
   const auto q = read_at<proto::ring_request>(*r.memory, at);

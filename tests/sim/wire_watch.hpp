@@ -57,7 +57,8 @@ class wire_watch {
     uint32_t entries = 0;
     uint64_t submitted = 0;
     uint64_t completed = 0;
-    uint64_t unseen_since_ns = 0;  // 0: gard has taken all
+    uint64_t urgent = 0;           // behind the last submission that gard was told of
+    uint64_t unseen_since_ns = 0;  // 0: gard has taken all of those
   };
   struct connection {
     uint64_t number = 0;

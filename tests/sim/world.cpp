@@ -15,6 +15,8 @@ namespace {
 // of the longest plan, and as much again for a wait that begins there, and the programs' own work.
 constexpr uint64_t liveness_ns = 4'000'000'000;
 constexpr uint64_t balance_ns = 1'200'000'000;
+// What a client said last may still be on its way when it has gone.
+constexpr uint64_t last_words_ns = 100'000'000;
 constexpr size_t gard_bytes_most = 4 << 20;
 
 // A new stream as one that has run for long: its numbers are about to wrap.
@@ -32,7 +34,7 @@ void come_with_history(std::vector<std::byte>& bytes, uint64_t base) {
 
 world::world(uint64_t seed, bool print_all)
     : how_(seed),
-      machine_(seed, print_all),
+      machine_(random_source(seed).next(), print_all),
       kernel_(machine_),
       judge_(machine_, how_),
       watch_(kernel_, judge_, how_) {
@@ -214,11 +216,13 @@ void world::balance_books() {
   if (!g.serves()) return;
   // Its clients are gone: nothing of theirs may be left.
   const uint64_t until_ns = machine_.now_ns() + balance_ns;
-  run_until(machine_.now_ns() + 20'000'000, [] { return false; });
+  run_until(machine_.now_ns() + last_words_ns, [] { return false; });
+  if (!g.serves()) return;
   g.audit();
-  if (!run_until(until_ns, [&] { return g.audited().has_value(); })) {
+  if (!run_until(until_ns, [&] { return g.audited().has_value() || !g.serves(); })) {
     return judge_.found("stuck gard", "its books cannot be read");
   }
+  if (!g.audited()) return;  // it was told to stop
   const gard_process::books& b = *g.audited();
   if (b.sessions + b.pending + b.streams > 0) {
     judge_.found("kept books", fmt::format("without a client gard keeps {} sessions, {} streams, "
