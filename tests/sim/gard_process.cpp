@@ -18,8 +18,9 @@ struct gard_process::parts {
       : bell(std::move(bell_made)),
         state(std::move(state_made)),
         decisions(options_of(how), [this] { asio::post(io, [this] { sockets.carry_out(); }); }),
-        sockets(io, {&decisions, &waits, &bell, &state,
-                     [](std::string_view, uint32_t) { return std::string("{}"); }}) {}
+        asked(io),
+        sockets(io, {&decisions, &waits, &bell, &state, &asked, descriptor_reserve(0, 0),
+                     [](std::string_view, uint32_t) { return stepwise_answer("{}"); }}) {}
 
   node_options options_of(const gard_settings& how) {
     node_options n;
@@ -57,6 +58,7 @@ struct gard_process::parts {
   asio::io_context io{1};
   shared_node decisions;
   wait_service waits;
+  questions asked;
   client_sockets sockets;
 };
 
