@@ -13,11 +13,10 @@ cd "$root"
 mkdir -p usr etc/systemd/system var/lib var/log run proc sys dev root box/build box/source \
   .over/upper .over/work .host
 mkdir -m 1777 tmp var/tmp
-cp -a "$files/usr/." .over/upper/
 for other in "$files"/*; do
   [ "$other" = "$files/usr" ] || cp -a "$other" .
 done
-mount -t overlay -o "lowerdir=/usr,upperdir=$root/.over/upper,workdir=$root/.over/work" gard-box usr
+mount -t overlay -o "lowerdir=$files/usr:/usr,upperdir=$root/.over/upper,workdir=$root/.over/work" gard-box usr
 # Where the host is a container, its image may forbid that packages start services.
 rm -f usr/sbin/policy-rc.d
 for link in bin sbin lib lib32 lib64 libx32; do

@@ -45,12 +45,10 @@ class HungThread:
     def __exit__(self, *_):
         pass
 
-    def wait_until_killed(self):
+    def is_gone(self):
         """A traced thread's end is its tracer's to take; the process is not gone before."""
-        while True:
-            try:
-                _, status = os.waitpid(self.thread, WALL)
-            except ChildProcessError:
-                return
-            if os.WIFEXITED(status) or os.WIFSIGNALED(status):
-                return
+        try:
+            thread, status = os.waitpid(self.thread, WALL | os.WNOHANG)
+        except ChildProcessError:
+            return True
+        return thread != 0 and (os.WIFEXITED(status) or os.WIFSIGNALED(status))

@@ -116,7 +116,7 @@ def hang(machine, thread):
         short = machine.client(20)
         require(short.ask("start 20 300")["error"] == 0)
         all_right(short.ask("take 15000"), 20)
-        hung.wait_until_killed()
+        eventually(hung.is_gone, 10, "the gard that hangs is ended")
         eventually(lambda: machine.pid() not in (0, pid), 10, "another gard runs")
         took = seconds_since(began)
     client.kill()
