@@ -345,7 +345,10 @@ def configuration_that_is_refused_at_the_start_ends_the_attempts(machine):
     CONFIG.write_text("[plan]\ndefault = 'pole'\n", encoding="utf-8")
     machine.systemctl("start", *SOCKET_UNITS)
     require(machine.client().connected["mode"] == 0, "the client works in-process")
-    eventually(lambda: machine.show("ActiveState") == "failed", 10, "gard is left alone")
+    # Until the limit is reached a client that waits to be accepted starts it again and again.
+    eventually(lambda: machine.show("ActiveState", "gard.socket") == "failed", 20,
+               "gard is left alone")
+    require(machine.show("ActiveState") == "failed", machine.show("ActiveState"))
     require(machine.show("ExecMainStatus") == "78", "configuration")
     require("gard.toml:2:12" in machine.journal(), machine.journal())
 
