@@ -29,7 +29,7 @@ from .device import Device
 from .driver import drivers_here
 from .error import GarError
 from .error_numbers import (ForkedChild, InvalidArgument, LimitStreams, MalformedMessage,
-                            NotReachable)
+                            NotReachable, SystemCall)
 from .estimate import Estimates
 from .handle import device_of
 from .link import Link, VERSION
@@ -229,7 +229,11 @@ class Client:
         for path in self._paths:
             try:
                 link = Link(self.loop, sockets.connect_at(path), hello, self)
-                await link.ready
+                try:
+                    await link.ready
+                finally:
+                    if not link.ready.done() or link.ready.cancelled():
+                        link.lose(None)  # nobody awaits it any more
                 return None
             except (OSError, GarError) as error:
                 tried.append(f"{path}: {error}")
@@ -278,7 +282,7 @@ class Client:
         except MalformedMessage:
             return None
         except GarError as error:
-            if error.category in ("limit", "transient") or error.number == 0x0026:
+            if error.category in ("limit", "transient") or isinstance(error, SystemCall):
                 return None  # no room, or lost: it works in-process
             raise
 
