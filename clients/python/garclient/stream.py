@@ -271,7 +271,8 @@ class Stream:
         if early:
             self._report(wait, _EARLY_WORD, Report(), 0)
         if refused:
-            self._client.counters.limit_refused += 1
+            with self._client.lock:
+                self._client.counters.limit_refused += 1
             self._report(wait, _REFUSED, Report(), LimitWaits.number)
         steps = run_wait(plan, self._sleep_ns(wait), wait.start_ns, wait.deadline_ns,
                          time.monotonic_ns, asked=True, early=early)
