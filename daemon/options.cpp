@@ -23,7 +23,7 @@ constexpr const char* footer =
     "gard-control/control.sock below $XDG_RUNTIME_DIR.\n"
     "Signals: SIGHUP reads the configuration again, SIGTERM and SIGINT stop.\n"
     "Exit status: 0 stopped, 64 usage, 69 the executor was refused, 75 another gard lives,\n"
-    "78 configuration, 70 a failure of gard's own.";
+    "78 configuration, 71 io_uring failed while gard ran, 70 a failure of gard's own.";
 
 int usage_status() {
   return find_error(static_cast<uint16_t>(errc::InvalidArgument))->exit_status;

@@ -17,14 +17,14 @@
 // answers, and leaves the rest to the io thread. While that carries effects out, frames wait.
 //
 // Invariants: the queue holds no more than was admitted: one start, one cancel and one drop for
-// each wait and session, one of each request about a socket, and for each session no more answers
-// than it can have probes outstanding, and one question whether it is alive. Ended waits are put
-// where the node finds them before their completions leave; from a store to its client's wake there
-// is no lock and no allocation, and one system call at most. With nothing to wait for the thread
-// blocks in the kernel. Threads: the io thread calls; the thread is this object's own. Blocking:
-// `stop` joins, and takes no longer than one turn. Ownership: bell and state page outlive it.
-// Memory order: the queue's lock orders its contents; `waiting` is what the idle port re-checks,
-// with the request flags.
+// each wait and session, one of each request about a socket, for each session one look and no more
+// answers than it can have probes outstanding, and one question whether it is alive. Ended waits
+// are put where the node finds them before their completions leave; from a store to its client's
+// wake there is no lock and no allocation, and one system call at most. With nothing to wait for
+// the thread blocks in the kernel. Threads: the io thread calls; the thread is this object's own.
+// Blocking: `stop` joins, and takes no longer than one turn. Ownership: bell and state page outlive
+// it. Memory order: the queue's lock orders its contents; `waiting` is what the idle port
+// re-checks, with the request flags.
 #pragma once
 
 #include <array>
@@ -36,6 +36,7 @@
 #include <span>
 #include <thread>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -115,7 +116,13 @@ class reactor_thread {
   void attach(session_id whom, const std::shared_ptr<session_link>& link) {
     put(attach_request{whom, link});
   }
-  void look(session_id at) { put(look_request{at}); }
+  void look(session_id at) {
+    {
+      const std::lock_guard hold(lock_);
+      if (!looks_queued_.insert(at).second) return;
+    }
+    put(look_request{at});
+  }
   // The thread says `alive` in its next turn. false: it has not answered the last question.
   bool ask_alive() {
     if (asked_.exchange(true, std::memory_order_relaxed)) return false;
@@ -361,6 +368,7 @@ class reactor_thread {
       const std::lock_guard hold(lock_);
       taken_.swap(queue_);
       answers_queued_.clear();
+      looks_queued_.clear();
       waiting_.store(false, std::memory_order_relaxed);
     }
     for (request& r : taken_) {
@@ -471,6 +479,7 @@ class reactor_thread {
   std::mutex lock_;
   std::vector<request> queue_;
   std::unordered_map<session_id, size_t> answers_queued_;
+  std::unordered_set<session_id> looks_queued_;
   bool kick_needed_ = false;  // the io thread's
   std::atomic<bool> asked_ = false;
 

@@ -219,7 +219,8 @@ void client::add_outcome(const wait_order& order, const wait_end& end, uint8_t w
     e.kind = static_cast<uint8_t>(end.report.kind);
     e.sample = static_cast<uint8_t>(end.report.sample.what);
   }
-  const instant now = order.start + end.report.wait;
+  // A wait that failed reports no length.
+  const instant now = end.failure ? steady_clock().now() : order.start + end.report.wait;
   service_.need_by(at->via->add_outcome(e, order.point, now, order.as));
 }
 
