@@ -143,8 +143,9 @@ class naive_workers : public testing::Test {
  private:
   uint64_t word_ = 0;
   steady_clock clock_;
-  std::shared_ptr<session_link> link_ =
-      std::make_shared<session_link>(unique_fd(::socket(AF_UNIX, SOCK_SEQPACKET, 0)), 65536, [] {});
+  std::shared_ptr<session_link> link_ = std::make_shared<session_link>(
+      unique_fd(::socket(AF_UNIX, SOCK_SEQPACKET, 0)), 65536, [] {},
+      std::make_shared<user_unread>(0));
 };
 
 TEST_F(naive_workers, are_not_alive_while_one_of_them_hangs) {

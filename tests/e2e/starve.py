@@ -28,6 +28,34 @@ def waits_end_right(node, before=()):
 
 
 @test
+def gard_with_64_descriptors_serves_whom_it_can_and_nobody_hangs(node):
+    node.start_gard(before=(tool("prlimit"), "--nofile=64:64"))
+    pid = node.gard.pid
+    clients = [node.client(f"c{number}", 1) for number in range(40)]
+    served = sum(client.connected["mode"] for client in clients)
+    for client in clients:
+        require(client.ask("wait 5").get("right") is True, "a wait, with gard or without")
+    status = node.status()  # garctl still gets in
+    print(f"{served} of 40 clients served with 64 descriptors")
+    require(0 < served < 40, "some are served, some not:", served)
+    require(status["clients"] == served, status["clients"], served)
+    before = cpu_ticks(pid)
+    time.sleep(1)
+    require(cpu_ticks(pid) - before <= 20, "CPU ticks in a second of nothing to accept:",
+            cpu_ticks(pid) - before)
+    for client in clients:
+        client.close()
+    eventually(lambda: node.status()["clients"] == 0, 10, "all are gone")
+    require(node.client("late", 1).connected["mode"] == 1, "then there is room again")
+
+
+def cpu_ticks(pid):
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as stat:
+        fields = stat.read().rsplit(")", 1)[1].split()
+    return int(fields[11]) + int(fields[12])
+
+
+@test
 def no_memory_to_lock_ends_no_wait_wrongly(node):
     for kind in ("gpu-reactor", "io-uring"):
         node.start_gard(f'[executor]\nkind = "{kind}"\n',
