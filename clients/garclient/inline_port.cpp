@@ -85,9 +85,10 @@ result<bool> inline_port::query_with_pauses(uint64_t sequence, duration most) {
   query_pace pace(most);
   steady_clock clock;
   for (;;) {
+    // Before the question: of work that was done in time no answer is "passed".
+    const instant now = clock.now();
     const result<bool> done = of_->query(sequence);
     if (!done || *done) return done;
-    const instant now = clock.now();
     if (now >= deadline_) return false;
     result<void> slept = exact_timer().sleep_until(std::min(now + pace.next(), deadline_));
     if (!slept) return slept.error();
@@ -97,9 +98,10 @@ result<bool> inline_port::query_with_pauses(uint64_t sequence, duration most) {
 result<bool> inline_port::query_without_pause(uint64_t sequence) {
   steady_clock clock;
   for (;;) {
+    const bool last = clock.now() >= deadline_;
     const result<bool> done = of_->query(sequence);
     if (!done || *done) return done;
-    if (clock.now() >= deadline_) return false;
+    if (last) return false;
     detail::relax_cpu();
   }
 }
