@@ -164,8 +164,9 @@ int gpu_stream::block(uint64_t sequence, uint64_t timeout_ns, gar_device_failure
   machine& m = *kernel_->on;
   const instant until = m.now() + duration{timeout_ns};
   for (;;) {
+    const bool last = m.now() >= until;
     const int answer = query(sequence, failure);
-    if (answer != GAR_PENDING || m.now() >= until) return answer;
+    if (answer != GAR_PENDING || last) return answer;
     const record* r = find(sequence);
     const instant next{std::min(r->done_ns, until.ns)};
     m.block({this}, spins ? std::min(next, m.now() + from_us(2)) : next, false);

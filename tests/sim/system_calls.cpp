@@ -20,7 +20,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdarg>
+#include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 #include "tests/sim/kernel.hpp"
 
@@ -217,6 +219,10 @@ int __wrap_fcntl(int fd, int what, ...) {
   va_end(rest);
   if (!simulated()) return __real_fcntl(fd, what, argument);
   const in_kernel here;
+  if (what == F_DUPFD_CLOEXEC) {
+    std::shared_ptr<open_file> again = kernel_now->file_of(fd);
+    return again ? kernel_now->put(std::move(again)) : fail(EBADF);
+  }
   if (what != F_ADD_SEALS && what != F_GET_SEALS) return 0;
   const auto file = file_as<memory_file>(fd, kind::memory);
   if (!file) return fail(EINVAL);
@@ -251,6 +257,15 @@ int __real_open(const char* path, int flags, ...);
 int __wrap_open(const char* path, int flags, ...) {
   if (!simulated()) return __real_open(path, flags);
   const in_kernel here;
+  // The other end of a pipe, by the one that is held.
+  constexpr std::string_view held = "/proc/self/fd/";
+  if (std::string_view(path).starts_with(held)) {
+    const auto from = file_as<pipe_file>(std::atoi(path + held.size()), kind::pipe_read);
+    if (!from) return fail(ENXIO);
+    auto to = make<pipe_file>(kind::pipe_write);
+    to->pipe = from->pipe;
+    return kernel_now->put(std::move(to));
+  }
   return kernel_now->put(make<open_file>(kind::nothing));
 }
 int __wrap_pipe2(int* ends, int) {
