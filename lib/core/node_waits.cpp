@@ -128,8 +128,7 @@ result<void> node::may_wait(session& s, const proto::wait& m, bool by_ring) {
     return error(errc::LimitWaits, {std::to_string(options_.waits_max)});
   }
   // What the executor can run is nobody's alone.
-  const uint32_t one_users =
-      std::max<uint32_t>(1, options_.waits_max / 4 * 3 + options_.waits_max % 4 * 3 / 4);
+  const uint32_t one_users = options_.waits_max - options_.waits_max / 4;
   if (s.user->waits >= one_users) {
     return error(errc::LimitPerUser,
                  {std::to_string(s.who.uid), std::to_string(one_users), "waits"});
