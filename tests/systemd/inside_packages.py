@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
@@ -54,10 +55,13 @@ def use(machine):
     demo = machine.run("gar-demo", "--device", "sim", "--processes", "2", "--streams", "2",
                        "--waits", "5")
     require("flag" in demo, demo)
-    Path("/tmp/program.c").write_text(PROGRAM, encoding="utf-8")
     flags = machine.run("pkg-config", "--cflags", "--libs", "garclient").split()
-    machine.run("cc", "-o", "/tmp/program", "/tmp/program.c", *flags)
-    machine.run("/tmp/program")
+    with tempfile.TemporaryDirectory() as directory:
+        program = Path(directory) / "program"
+        source = program.with_suffix(".c")
+        source.write_text(PROGRAM, encoding="utf-8")
+        machine.run("cc", "-o", str(program), str(source), *flags)
+        machine.run(str(program))
     machine.run("/usr/bin/python3", "-c", AWAIT)
     print("gar-demo ran, and a C program that pkg-config compiled and a Python one went through gard")
 
