@@ -1,7 +1,7 @@
 // CUDA and HIP streams, over the fake drivers, through libgarclient and a real gard.
 #include <gmock/gmock.h>
 
-#include <boost/json/src.hpp>
+#include <boost/json.hpp>
 #include <filesystem>
 #include <memory>
 #include <type_traits>
@@ -94,7 +94,7 @@ TYPED_TEST(vendor_with_gard, the_devices_store_is_seen_by_gard_and_ends_the_wait
   this->set_plan("flag:park_us=100,backstop_us=500000");
   gar_stream* s = this->open();
   for (uint64_t n = 1; n <= 3; ++n) {
-    const gar_report r = this->wait(s, this->submit_and_record(s, 10 * ms));
+    const gar_report r = this->wait(s, this->submit_and_record(s, 50 * ms));
     EXPECT_EQ(this->truth(), n);
     EXPECT_EQ(r.delegated, 1);
     EXPECT_EQ(r.kind, GAR_KIND_PARKED);
@@ -108,7 +108,7 @@ TYPED_TEST(vendor_with_gard, a_lost_store_ends_by_gards_question) {
   this->set_plan("flag:park_us=100,backstop_us=20000");
   gar_stream* s = this->open();
   this->fake().fake_lose_stores(2);
-  const gar_report r = this->wait(s, this->submit_and_record(s, 3 * ms));
+  const gar_report r = this->wait(s, this->submit_and_record(s, 50 * ms));
   EXPECT_EQ(this->truth(), 1u);
   EXPECT_EQ(r.delegated, 1);
   EXPECT_GE(r.backstop_queries, 1u);
@@ -119,7 +119,7 @@ TYPED_TEST(vendor_with_gard, a_device_fault_is_found_by_gards_question) {
   using Program = TypeParam;
   this->set_plan("flag:park_us=100,backstop_us=20000");
   gar_stream* s = this->open();
-  this->fake().fake_submit_fault(this->handle_, 5 * ms, 700);
+  this->fake().fake_submit_fault(this->handle_, 50 * ms, 700);
   uint64_t sequence = 0;
   ASSERT_EQ(gar_record(s, &sequence), 0);
   this->wait(s, sequence, GAR_E_BACKEND);

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <boost/json/src.hpp>
+#include <boost/json.hpp>
 #include <cstring>
 #include <filesystem>
 #include <fstream>

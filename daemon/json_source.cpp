@@ -1,2 +1,0 @@
-// Boost.JSON's own sources, compiled once for gard.
-#include <boost/json/src.hpp>

@@ -1,0 +1,2 @@
+// Boost.JSON's own sources, compiled once for all programs.
+#include <boost/json/src.hpp>
