@@ -157,6 +157,40 @@ TEST_F(own_device_stream, needs_none_of_the_verbs_that_may_be_left_out) {
   }
 }
 
+// The device answers a question with how things were when it came, and takes so long over it that
+// the deadline passes meanwhile; the work ends before that. Only another question tells.
+TEST_F(own_device_stream, a_slow_answer_does_not_make_a_timeout_of_work_done_in_time) {
+  static std::atomic<int> questions;
+  gar_device_ops ops = own_device::ops();
+  ops.query = [](void* s, uint64_t sequence, gar_device_failure*) -> int {
+    own_device& of = own_device::of(s);
+    const bool done = [&] {
+      std::lock_guard lock(of.mutex);
+      return of.done >= sequence;
+    }();
+    if (++questions > 1 && !done) {  // the one after the wait's first
+      of.run_all();
+      const auto passed = std::chrono::steady_clock::now() + 120ms;
+      while (std::chrono::steady_clock::now() < passed) continue;
+    }
+    return done ? GAR_DONE : GAR_PENDING;
+  };
+  for (const char* plan : {"block", "poll"}) {
+    questions = 0;
+    connect(plan);
+    gar_stream* s = nullptr;
+    ASSERT_EQ(gar_stream_open(client_, &ops, &device_, &device_, nullptr, &s), 0) << last_text();
+    gar_wait_options o = wait_options();
+    o.timeout_ns = 100 * ms;
+    EXPECT_EQ(gar_wait(s, record(s), &o, nullptr), 0) << plan << ": " << last_text();
+    EXPECT_GE(questions, 3) << plan;
+    gar_stream_close(s);
+    gar_close(client_);
+    client_ = nullptr;
+    device_.armed = device_.done = 0;
+  }
+}
+
 TEST_F(own_device_stream, a_page_is_mapped_once_for_all_streams_of_a_device) {
   connect();
   gar_stream* first = open();

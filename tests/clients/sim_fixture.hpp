@@ -32,6 +32,16 @@ inline gar_wait_options wait_options() {
   return o;
 }
 
+// Does it come to hold, after however many tries? Each try does something of its own accord.
+template <class Holds>
+bool comes_to_hold(Holds&& holds) {
+  const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  do {
+    if (holds()) return true;
+  } while (std::chrono::steady_clock::now() < patience);
+  return false;
+}
+
 constexpr uint64_t us = 1000;
 constexpr uint64_t ms = 1'000'000;
 
