@@ -32,7 +32,7 @@ inline constexpr std::string_view config_file_default = "/etc/gard/gard.toml";
 inline constexpr size_t config_bytes_max = 1 << 20;
 inline constexpr size_t configured_plans_max = 1024;
 
-// Only a new start takes these three.
+// Only a new start takes these four.
 struct daemon_config {
   std::optional<std::string> socket;
   std::optional<std::string> control;
@@ -53,6 +53,11 @@ struct latency_config {
   bool operator==(const latency_config&) const = default;
 };
 
+struct metrics_config {
+  std::optional<std::string> listen;  // "ADDRESS:PORT" of the loopback; not set: no port is open
+  bool operator==(const metrics_config&) const = default;
+};
+
 struct config {
   daemon_config daemon;
   executor_config executor;
@@ -61,6 +66,7 @@ struct config {
   std::vector<configured_plan> plans;  // of the narrower scopes
   node_limits limits;
   gar::log_level log_level = gar::log_level::info;
+  metrics_config metrics;
 };
 
 // `file` names the text in errors.

@@ -4,6 +4,7 @@
 
 #include <charconv>
 
+#include "daemon/loopback.hpp"
 #include "lib/core/look_pace.hpp"
 #include "lib/core/quantity.hpp"
 
@@ -29,6 +30,21 @@ config_setting path(std::string_view name, std::optional<std::string> daemon_con
           },
           [into](const config& c) {
             return c.daemon.*into ? toml_quoted(*(c.daemon.*into)) : std::string();
+          }};
+}
+
+config_setting metrics_listen() {
+  return {"metrics", "listen",
+          "an address of this machine's loopback and a port from 1 to 65535, such as "
+          "\"127.0.0.1:9746\" or \"[::1]:9746\"",
+          [](const config_value& value, config& c) {
+            const auto* text = std::get_if<std::string>(&value);
+            if (!text || !parse_loopback(*text)) return false;
+            c.metrics.listen = *text;
+            return true;
+          },
+          [](const config& c) {
+            return c.metrics.listen ? toml_quoted(*c.metrics.listen) : std::string();
           }};
 }
 
@@ -193,6 +209,7 @@ const std::vector<config_setting>& config_settings() {
       named(
           "log", "level", [](auto& c) -> auto& { return c.log_level; }, log_level_names,
           parse_log_level),
+      metrics_listen(),
   };
   return rows;
 }

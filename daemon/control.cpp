@@ -59,6 +59,8 @@ class answerer {
         return version();
       case request_op::plan_show:
         return plan_show();
+      case request_op::metrics:
+        return success_json({{"text", node_.metrics(request.dialect)}});
       case request_op::plan_set:
         return plan_set(request);
       case request_op::plan_unset:
@@ -139,7 +141,8 @@ stepwise_answer answer_request(engine& node, std::string_view text, request_scop
                                const std::string& config_file) {
   const result<control_request> request = parse_request(text);
   if (!request) return refusal_json(request.error());
-  if (scope.read_only && changes(request->op)) {
+  const bool not_theirs = whole_node(request->op) && scope.uid && scope.uid != 0u;
+  if ((scope.read_only && changes(request->op)) || not_theirs) {
     return refusal_json(error(errc::PermissionDenied, {std::string(name_of(request->op))}));
   }
   if (scope.uid == 0u) scope.uid.reset();

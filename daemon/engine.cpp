@@ -12,6 +12,7 @@
 #include "daemon/client_sockets.hpp"
 #include "daemon/latency_keeper.hpp"
 #include "daemon/log.hpp"
+#include "lib/core/node_metrics.hpp"
 #include "lib/linux/probe.hpp"
 #include "lib/linux/process_usage.hpp"
 #include "lib/linux/thread_placement.hpp"
@@ -298,6 +299,13 @@ status_snapshot engine::status(const request_scope& scope) const {
   s.process_rss_kib = usage.rss_kib;
   p.decisions.with([&](node& n) { n.describe(s, scope.uid, p.clock.now()); });
   return s;
+}
+
+std::string engine::metrics(metrics_dialect as) const {
+  // Written without the lock: the text takes longer than the copy.
+  const wait_statistics waits =
+      parts_->decisions.with([](const node& n) { return n.statistics(); });
+  return node_metrics(status(request_scope::control()), waits, as);
 }
 
 std::vector<client_snapshot> engine::clients(const request_scope& scope, list_place& at) const {

@@ -25,6 +25,7 @@
 
 #include "daemon/questions.hpp"
 #include "daemon/request_scope.hpp"
+#include "lib/core/metrics_text.hpp"
 #include "lib/core/node_limits.hpp"
 #include "lib/core/node_snapshot.hpp"
 #include "lib/core/plan_registry.hpp"
@@ -97,6 +98,8 @@ class engine {
   gar::questions& questions();
 
   status_snapshot status(const request_scope& scope) const;
+  // Of the whole node, as text.
+  std::string metrics(metrics_dialect as) const;
   // A part of each list, short enough to be read between two other things; see node.hpp.
   std::vector<client_snapshot> clients(const request_scope& scope, list_place& at) const;
   std::vector<stream_snapshot> streams(const request_scope& scope, list_place& at) const;

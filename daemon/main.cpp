@@ -15,6 +15,8 @@
 #include "daemon/fatal.hpp"
 #include "daemon/handed_sockets.hpp"
 #include "daemon/log.hpp"
+#include "daemon/loopback.hpp"
+#include "daemon/metrics_server.hpp"
 #include "daemon/options.hpp"
 #include "daemon/service_manager.hpp"
 #include "daemon/version.hpp"
@@ -134,6 +136,7 @@ class gard {
     if (auto listens = listen_for_control(sockets->control.path, handed->control); !listens) {
       return fatal(listens.error());
     }
+    serve_metrics();
     say_what_runs(*sockets);
     const watchdog told(
         node_->io(), [&] { return node_->ask_alive(); }, [&] { return whole_status(); });
@@ -211,6 +214,22 @@ class gard {
     return {};
   }
 
+  // Where the port cannot be had, others' waits must not suffer for it.
+  void serve_metrics() {
+    const std::optional<std::string>& at = loaded_.values.metrics.listen;
+    if (!at) return;
+    result<std::unique_ptr<metrics_server>> made = metrics_server::make(
+        node_->io(), *parse_loopback(*at),
+        [this](metrics_dialect as, metrics_server::done_function done) {
+          node_->questions().ask(
+              questions::strangers, [this, as] { return stepwise_answer(node_->metrics(as)); },
+              std::move(done));
+        });
+    if (!made) return log(log_level::warning, "no metrics over HTTP: " + made.error().headline());
+    metrics_ = std::move(*made);
+    log(log_level::info, fmt::format("metrics at http://{}/metrics", *at));
+  }
+
   // The service manager shows the plan that runs, so it hears of a new one.
   stepwise_answer answer_control(std::string_view request) {
     const uint64_t before = node_->plan_generation();
@@ -259,17 +278,18 @@ class gard {
     config& values = again->values;
     const config& running = loaded_.values;
     if (values.daemon != running.daemon || values.executor != running.executor ||
-        values.latency != running.latency ||
+        values.latency != running.latency || values.metrics != running.metrics ||
         values.limits.naive_workers != running.limits.naive_workers) {
       log(log_level::warning,
-          fmt::format("{}: changes of [daemon], [executor], [latency] "
-                      "and limits.naive_workers take effect with the next start",
+          fmt::format("{}: changes of [daemon], [executor], [latency], "
+                      "[metrics] and limits.naive_workers take effect with the next start",
                       again->file));
     }
     // What the next reload is compared with is what runs.
     values.daemon = running.daemon;
     values.executor = running.executor;
     values.latency = running.latency;
+    values.metrics = running.metrics;
     values.limits.naive_workers = running.limits.naive_workers;
     loaded_ = std::move(*again);
     set_log_level(loaded_.values.log_level);
@@ -280,12 +300,15 @@ class gard {
     notify_stopping();
     log(log_level::info, "stopping");
     if (control_) control_->stop();
+    if (metrics_) metrics_->stop();
   }
 
   options asked_;
   loaded_config loaded_;
   std::unique_ptr<engine> node_;
-  std::unique_ptr<control_server> control_;  // goes before the engine, whose io context it is on
+  // These go before the engine, whose io context they are on.
+  std::unique_ptr<control_server> control_;
+  std::unique_ptr<metrics_server> metrics_;
 };
 
 // The configuration that would run, with what the flags and the environment say about sockets.

@@ -36,7 +36,9 @@ class questions {
   using done_function = std::function<void(std::string text)>;
   using ticket = uint64_t;
 
-  static constexpr uint64_t operators = UINT64_MAX;  // beside the uids
+  // Beside the uids.
+  static constexpr uint64_t operators = UINT64_MAX;
+  static constexpr uint64_t strangers = UINT64_MAX - 1;  // whoever comes by a port, together
 
   explicit questions(boost::asio::io_context& io) : io_(&io), rest_(io) {}
 

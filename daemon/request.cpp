@@ -20,21 +20,22 @@ constexpr size_t shown_bytes_max = 64;
 struct op_entry {
   request_op op;
   std::string_view name;
-  bool changes;
+  enum class taken_from : uint8_t { anybody, root, control } from;
   std::array<std::string_view, 3> keys;  // beside "op"
 };
 
 constexpr op_entry ops[] = {
-    {request_op::status, "status", false, {}},
-    {request_op::caps, "caps", false, {}},
-    {request_op::clients, "clients", false, {}},
-    {request_op::streams, "streams", false, {}},
-    {request_op::points, "points", false, {}},
-    {request_op::version, "version", false, {}},
-    {request_op::plan_show, "plan_show", false, {}},
-    {request_op::plan_set, "plan_set", true, {"text", "client", "point"}},
-    {request_op::plan_unset, "plan_unset", true, {"client", "point"}},
-    {request_op::reload, "reload", true, {"replace"}},
+    {request_op::status, "status", op_entry::taken_from::anybody, {}},
+    {request_op::caps, "caps", op_entry::taken_from::anybody, {}},
+    {request_op::clients, "clients", op_entry::taken_from::anybody, {}},
+    {request_op::streams, "streams", op_entry::taken_from::anybody, {}},
+    {request_op::points, "points", op_entry::taken_from::anybody, {}},
+    {request_op::version, "version", op_entry::taken_from::anybody, {}},
+    {request_op::plan_show, "plan_show", op_entry::taken_from::anybody, {}},
+    {request_op::metrics, "metrics", op_entry::taken_from::root, {"dialect"}},
+    {request_op::plan_set, "plan_set", op_entry::taken_from::control, {"text", "client", "point"}},
+    {request_op::plan_unset, "plan_unset", op_entry::taken_from::control, {"client", "point"}},
+    {request_op::reload, "reload", op_entry::taken_from::control, {"replace"}},
 };
 
 constexpr bool in_order() {
@@ -109,6 +110,18 @@ result<void> read_name(const json::object& from, const char* key,
                                   proto::name_bytes_max));
 }
 
+result<void> read_dialect(const json::object& from, metrics_dialect& into) {
+  const json::value* value = from.if_contains("dialect");
+  if (!value) return {};
+  const json::string* name = value->if_string();
+  if (name && *name == "prometheus") {
+    into = metrics_dialect::prometheus;
+  } else if (!name || *name != "open_metrics") {
+    return refused("dialect", "expected \"open_metrics\" or \"prometheus\"");
+  }
+  return {};
+}
+
 result<void> read_values(const json::object& from, control_request& into) {
   if (const json::value* replace = from.if_contains("replace")) {
     if (!replace->is_bool()) return refused("replace", "expected true or false");
@@ -119,6 +132,7 @@ result<void> read_values(const json::object& from, control_request& into) {
     if (!text || !text->is_string()) return refused("text", "expected a plan as a string");
     into.text = std::string(text->get_string());
   }
+  if (auto dialect = read_dialect(from, into.dialect); !dialect) return dialect;
   if (auto client = read_name(from, "client", into.scope.client); !client) return client;
   return read_name(from, "point", into.scope.point);
 }
@@ -130,7 +144,11 @@ std::string_view name_of(request_op op) {
 }
 
 bool changes(request_op op) {
-  return entry_of(op).changes;
+  return entry_of(op).from == op_entry::taken_from::control;
+}
+
+bool whole_node(request_op op) {
+  return entry_of(op).from == op_entry::taken_from::root;
 }
 
 result<control_request> parse_request(std::string_view text) {

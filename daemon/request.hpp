@@ -1,6 +1,7 @@
 // Control request: what garctl asks gard, read from its JSON and checked whole.
 //
 //     {"op":"status"} caps, clients, streams, points, version, plan_show
+//     {"op":"metrics","dialect":"prometheus"}                    dialect may be left out
 //     {"op":"plan_set","text":TEXT,"client":NAME,"point":NAME}   client and point may be left out
 //     {"op":"plan_unset","client":NAME,"point":NAME}
 //     {"op":"reload","replace":false}                            replace may be left out
@@ -16,6 +17,7 @@
 #include <string_view>
 
 #include "lib/core/error.hpp"
+#include "lib/core/metrics_text.hpp"
 #include "lib/core/plan_registry.hpp"
 
 namespace gar {
@@ -28,6 +30,7 @@ enum class request_op : uint8_t {
   points,
   version,
   plan_show,
+  metrics,
   plan_set,
   plan_unset,
   reload,
@@ -36,12 +39,15 @@ enum class request_op : uint8_t {
 std::string_view name_of(request_op op);
 // Does it change the node? Such a request is taken on the control socket alone.
 bool changes(request_op op);
+// Does it tell of the whole node, whoever's it is? On the clients' socket it is root's alone.
+bool whole_node(request_op op);
 
 struct control_request {
   request_op op = request_op::status;
-  plan_scope scope;      // plan_set, plan_unset
-  std::string text;      // plan_set
-  bool replace = false;  // reload
+  plan_scope scope;                                         // plan_set, plan_unset
+  std::string text;                                         // plan_set
+  bool replace = false;                                     // reload
+  metrics_dialect dialect = metrics_dialect::open_metrics;  // metrics
 };
 
 result<control_request> parse_request(std::string_view json);

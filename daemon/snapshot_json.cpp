@@ -62,6 +62,8 @@ json::object waits_json(const wait_counts& w) {
           {"owner_gone", w.owner_gone},
           {"early_word", w.early_word},
           {"refused", w.refused},
+          {"lost_store", w.lost_store},
+          {"waited_ns", w.waited_ns},
           {"oldest_pending_ms", w.oldest_pending_ms}};
 }
 
@@ -128,6 +130,7 @@ json::object client_json(const client_snapshot& c) {
           {"pending", c.pending},
           {"completed", c.completed},
           {"failed", c.failed},
+          {"waited_ns", c.waited_ns},
           {"oldest_pending_ms", c.oldest_pending_ms},
           {"drivers", std::move(drivers)}};
 }

@@ -59,6 +59,9 @@ void add_verbs(CLI::App& root, command_line& line) {
   add_verb(root, line, verb::streams, "streams", "The streams that are open");
   add_verb(root, line, verb::points, "points", "The readback points and their estimates");
   add_verb(root, line, verb::version, "version", "The versions of garctl and of gard");
+  CLI::App* metrics =
+      add_verb(root, line, verb::metrics, "metrics", "What gard counted, as OpenMetrics text");
+  metrics->add_flag("--prometheus", line.prometheus, "As Prometheus' own text instead");
   add_plan_verbs(root, line);
   CLI::App* reload =
       add_verb(root, line, verb::reload, "reload", "Read the configuration file again");

@@ -17,6 +17,7 @@ enum class verb {
   streams,
   points,
   version,
+  metrics,
   plan_show,
   plan_check,
   plan_set,
@@ -31,7 +32,8 @@ struct command_line {
   std::string plan_text;              // plan check, plan set
   std::optional<std::string> client;  // plan set, plan unset
   std::optional<std::string> point;
-  bool replace = false;  // reload
+  bool replace = false;     // reload
+  bool prometheus = false;  // metrics
 };
 
 // Why there is nothing to run: help was asked for (status 0) or the line is wrong (status 2).

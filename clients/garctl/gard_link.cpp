@@ -91,9 +91,12 @@ result<gard_link> gard_link::make(const gard_link_options& options) {
 }
 
 reply gard_link::ask(std::string_view op) const {
-  const std::string request = json::serialize(json::object{{"op", op}});
+  return ask(json::object{{"op", op}});
+}
+
+reply gard_link::ask(const json::object& request) const {
   const std::vector<socket_candidate> none;
-  return try_all(control_, control_named_ ? none : clients_, request, nullptr);
+  return try_all(control_, control_named_ ? none : clients_, json::serialize(request), nullptr);
 }
 
 reply gard_link::change(const json::object& request) const {

@@ -60,8 +60,11 @@ class gard_link {
   // cannot be one.
   static result<gard_link> make(const gard_link_options& options);
 
-  // Questions: "status", "caps", "clients", "streams", "points", "version", "plan_show".
+  // Questions: "status", "caps", "clients", "streams", "points", "version", "plan_show",
+  // "metrics".
   reply ask(std::string_view op) const;
+  // The same with arguments.
+  reply ask(const boost::json::object& request) const;
   // Requests that change something: `request` holds "op" and its arguments.
   reply change(const boost::json::object& request) const;
   // One of the two sockets alone: do both lead to the same gard? `answered_by`, where given,

@@ -134,6 +134,15 @@ int show_capabilities(const command_line& line, terminal& with) {
   return status_fine;
 }
 
+// Text for a program already: nothing in it is made readable.
+int show_metrics(const command_line& line, terminal& with) {
+  const result<gard_link> link = link_of(line);
+  if (!link) return print_usage_error(link.error(), with);
+  const auto dialect = line.prometheus ? "prometheus" : "open_metrics";
+  const reply got = link->ask(json::object{{"op", "metrics"}, {"dialect", dialect}});
+  return print_reply(line, got, metrics_page, with);
+}
+
 // ---- plans --------------------------------------------------------------------------------------
 
 int check_lines(const command_line& line, terminal& with) {
@@ -206,6 +215,8 @@ int run_request(const command_line& line, terminal& with) {
       return ask(line, "points", points_page, with);
     case verb::version:
       return show_version(line, with);
+    case verb::metrics:
+      return show_metrics(line, with);
     case verb::plan_show:
       return ask(line, "plan_show", plans_page, with);
     case verb::plan_check:

@@ -200,6 +200,11 @@ std::string status_page(const json::value& status, const paint& colours) {
   return page + '\n' + availability_table(status, "capabilities", "capability", colours);
 }
 
+std::string metrics_page(const json::value& metrics, const paint&) {
+  const json::value* text = field_at(metrics, "text");
+  return text && text->is_string() ? std::string(text->get_string()) : std::string();
+}
+
 std::string version_page(const json::value& version, const paint&) {
   return "gard " + text_field(version, "version") + '\n';
 }

@@ -18,6 +18,8 @@ std::string clients_page(const boost::json::value& clients, const paint& colours
 std::string streams_page(const boost::json::value& streams, const paint& colours);
 std::string points_page(const boost::json::value& points, const paint& colours);
 std::string plans_page(const boost::json::value& plans, const paint& colours);
+// Text for a program, as gard wrote it.
+std::string metrics_page(const boost::json::value& metrics, const paint& colours);
 std::string version_page(const boost::json::value& version, const paint& colours);
 // What a change answers: the generation, and for a plan what runs now.
 std::string change_page(const boost::json::value& changed, const paint& colours);

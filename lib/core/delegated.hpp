@@ -44,7 +44,8 @@ struct wait_end {
   std::optional<error> failure;
   wait_report report;  // of a success
   bool by_ring = false;
-  uint16_t slot = 0;  // of the ring
+  bool lost_store = false;  // the owner's answer ended it, and the word had not come
+  uint16_t slot = 0;        // of the ring
 };
 
 // What the owner's authority answered for one probe.

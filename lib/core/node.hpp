@@ -36,6 +36,7 @@
 #include "lib/core/node_snapshot.hpp"
 #include "lib/core/plan_registry.hpp"
 #include "lib/core/session.hpp"
+#include "lib/core/wait_statistics.hpp"
 
 namespace gar {
 
@@ -113,6 +114,7 @@ class node {
   bool has_effects() const { return !effects_.empty(); }
 
   const plan_registry& plans() const { return plans_; }
+  const wait_statistics& statistics() const { return statistics_; }
   const node_limits& limits() const { return options_.limits; }
   size_t sessions() const { return sessions_.size(); }
   size_t pending() const { return waits_.size() + ring_waits_; }
@@ -160,6 +162,7 @@ class node {
   result<wait_start> admit(session& s, const proto::wait& m, bool by_ring, instant now);
   pending_wait keep(session& s, wait_start& w, const proto::wait& m);
   void count_end(session& s, const pending_wait& w, const wait_end& ended);
+  void count_success(session& s, const plan& how, const wait_report& ended);
   void on(session& s, const proto::kick& m);
   template <class See>
   void for_each_pending(See&& see) const;
@@ -205,6 +208,7 @@ class node {
   std::set<std::pair<instant, session_id>> greeting_;  // by greet_until
   wait_counts totals_;
   kind_counts kinds_;
+  wait_statistics statistics_;
   std::vector<effect::any> effects_;
 };
 

@@ -56,6 +56,8 @@ void node::describe(status_snapshot& into, std::optional<uint32_t> uid, instant 
     into.waits.timed_out += s->waits.timed_out;
     into.waits.early_word += s->waits.early_word;
     into.waits.refused += s->waits.refused;
+    into.waits.lost_store += s->waits.lost_store;
+    into.waits.waited_ns = (duration{into.waits.waited_ns} + duration{s->waits.waited_ns}).ns;
     into.kinds.add(s->kinds);
   }
   instant oldest = now;
@@ -138,6 +140,7 @@ void node::list_client(const session& s, instant now, list_place&, size_t,
   c.pending = s.pending();
   c.completed = s.waits.completed;
   c.failed = s.waits.failed;
+  c.waited_ns = s.waits.waited_ns;
   instant oldest = now;
   for_each_pending_of(s, [&](const pending_wait& w) { oldest = std::min(oldest, w.start); });
   c.oldest_pending_ms = to_ms(now - oldest);

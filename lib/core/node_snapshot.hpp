@@ -57,6 +57,8 @@ struct wait_counts {
   uint64_t owner_gone = 0;  // dropped because the owner died
   uint64_t early_word = 0;  // the word came before the authority said done
   uint64_t refused = 0;     // for a limit, then run by the owner
+  uint64_t lost_store = 0;  // ended by the owner's answer, the word had not come
+  uint64_t waited_ns = 0;   // of those completed that did not poll: what spinning would burn
   uint64_t oldest_pending_ms = 0;
 };
 
@@ -147,6 +149,7 @@ struct client_snapshot {
   uint64_t pending = 0;
   uint64_t completed = 0;
   uint64_t failed = 0;
+  uint64_t waited_ns = 0;  // as in wait_counts
   uint64_t oldest_pending_ms = 0;
   std::vector<proto::driver_state> drivers;
 };

@@ -286,18 +286,36 @@ void node::count_end(session& s, const pending_wait& w, const wait_end& ended) {
     count_failure(s.waits, ended.failure->number());
     return;
   }
-  ++totals_.completed;
-  ++s.waits.completed;
+  count_success(s, w.how, ended.report);
   ++stream.completed;
-  kinds_.add(ended.report.kind);
-  s.kinds.add(ended.report.kind);
+  totals_.lost_store += ended.lost_store;
+  s.waits.lost_store += ended.lost_store;
   if (readback* history = history_of(s, w)) {
     const uint8_t window = w.how.predict ? w.how.predict->window : 1;
     remember(*history, ended.report.sample, ended.report.kind, window);
   }
 }
 
+void node::count_success(session& s, const plan& how, const wait_report& ended) {
+  for (wait_counts* counts : {&totals_, &s.waits}) {
+    ++counts->completed;
+    if (how.park == park_kind::poll) continue;
+    counts->waited_ns = (duration{counts->waited_ns} + ended.wait).ns;
+  }
+  kinds_.add(ended.kind);
+  s.kinds.add(ended.kind);
+  statistics_.add(how, ended);
+}
+
 // ---- what owners tell
+
+namespace {
+
+// What an owner says of a wait's length is believed up to this: no wait that is told wrongly must
+// outweigh all that were told rightly.
+constexpr duration told_wait_max = from_ms(3'600'000);
+
+}  // namespace
 
 void node::on(session& s, const proto::statuses& m) {
   for (const proto::status_entry& e : m.entries) {
@@ -346,13 +364,17 @@ void node::record(session& s, const proto::outcome_entry& e) {
     return;
   }
   const wait_kind kind = static_cast<wait_kind>(e.kind);
-  ++totals_.completed;
-  ++s.waits.completed;
-  kinds_.add(kind);
-  s.kinds.add(kind);
   session_stream* stream = s.stream_of(e.stream, e.stream_generation);
   if (stream) ++stream->completed;
   session_point* point = s.point_of(e.point);
+  wait_report told;
+  told.kind = kind;
+  told.wait = std::min(duration{e.wait_ns}, told_wait_max);
+  told.slept = duration{e.slept_ns};
+  told.parks = e.parks;
+  told.backstop_queries = e.backstop_queries;
+  const bands& plans = s.published[0]->select(point ? point->name : std::string_view{});
+  count_success(s, plans.select(e.rows), told);
   readback* history = point ? &point->history : stream ? &stream->history : nullptr;
   if (!history) return;  // the stream was closed before its last outcome came
   const duration value{e.sample_ns};

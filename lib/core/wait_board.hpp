@@ -396,6 +396,7 @@ class wait_board {
     note.slot = static_cast<uint16_t>(e.what.cookie);
     if (how) {
       note.report = *how;
+      note.lost_store = e.verdict && !e.what.word.complete();
     } else {
       note.failure = how.error();
     }

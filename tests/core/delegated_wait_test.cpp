@@ -76,6 +76,11 @@ TEST_F(delegated_wait, with_a_lost_store_ends_by_the_owners_answer_in_one_backst
   EXPECT_EQ(done->confirmed, 1);
   EXPECT_EQ(done->backstop_queries, 1u);
   EXPECT_EQ(done->wait_ns, from_ms(10).ns);
+  EXPECT_EQ(world.counts().lost_store, 1u);
+  EXPECT_EQ(world.counts().waited_ns, from_ms(10).ns);
+  EXPECT_EQ(world.decisions.statistics().of_kind(wait_kind::parked).count(), 1u);
+  ASSERT_EQ(world.decisions.statistics().plans().size(), 1u);
+  EXPECT_EQ(world.decisions.statistics().plans()[0].backstop_queries, 1u);
 }
 
 TEST_F(delegated_wait, ends_with_the_vendors_call_and_status_when_the_owner_says_failed) {

@@ -42,6 +42,9 @@ TEST(request, reads_each_op) {
   EXPECT_EQ(read(R"({"op":"points"})").op, request_op::points);
   EXPECT_EQ(read(R"({"op":"version"})").op, request_op::version);
   EXPECT_EQ(read(R"({"op":"plan_show"})").op, request_op::plan_show);
+  EXPECT_EQ(read(R"({"op":"metrics"})").dialect, metrics_dialect::open_metrics);
+  EXPECT_EQ(read(R"({"op":"metrics","dialect":"prometheus"})").dialect,
+            metrics_dialect::prometheus);
   EXPECT_EQ(read(R"({"op":"plan_unset"})").scope, plan_scope{});
   EXPECT_FALSE(read(R"({"op":"reload"})").replace);
   EXPECT_TRUE(read(R"({"op":"reload","replace":true})").replace);
@@ -58,6 +61,13 @@ TEST(request, knows_which_ops_change_the_node) {
        {request_op::status, request_op::caps, request_op::clients, request_op::streams,
         request_op::points, request_op::version, request_op::plan_show}) {
     EXPECT_FALSE(changes(op)) << name_of(op);
+  }
+}
+
+TEST(request, knows_which_ops_tell_of_the_whole_node) {
+  EXPECT_TRUE(whole_node(request_op::metrics));
+  for (request_op op : {request_op::status, request_op::clients, request_op::plan_show}) {
+    EXPECT_FALSE(whole_node(op)) << name_of(op);
   }
 }
 
@@ -91,6 +101,9 @@ TEST(request, refuses_values_of_the_wrong_type_or_range) {
   refuses(R"({"op":"plan_set","text":"poll","point":"a\nb"})", errc::InvalidArgument, "point");
   refuses(R"({"op":"plan_unset","client":")" + std::string(64, 'a') + "\"}", errc::InvalidArgument,
           "63");
+  refuses(R"({"op":"metrics","dialect":"json"})", errc::InvalidArgument, "open_metrics");
+  refuses(R"({"op":"metrics","dialect":1})", errc::InvalidArgument, "dialect");
+  refuses(R"({"op":"status","dialect":"prometheus"})", errc::InvalidArgument, "dialect");
   refuses(R"({"op":"reload","replace":1})", errc::InvalidArgument, "true or false");
 }
 
@@ -148,6 +161,8 @@ TEST(answer, of_status_has_every_key_in_its_place) {
                            "/waits/timed_out",
                            "/waits/owner_gone",
                            "/waits/early_word",
+                           "/waits/lost_store",
+                           "/waits/waited_ns",
                            "/waits/oldest_pending_ms",
                            "/kinds/blocked",
                            "/kinds/immediate",

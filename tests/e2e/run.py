@@ -13,6 +13,7 @@ import executors  # noqa: F401  pylint: disable=unused-import
 import kill  # noqa: F401  pylint: disable=unused-import
 import loss  # noqa: F401  pylint: disable=unused-import
 import manifests  # noqa: F401  pylint: disable=unused-import
+import metrics  # noqa: F401  pylint: disable=unused-import
 import plans  # noqa: F401  pylint: disable=unused-import
 import quiet  # noqa: F401  pylint: disable=unused-import
 import soak  # noqa: F401  pylint: disable=unused-import

@@ -22,6 +22,7 @@ std::string written(const control_request& r) {
   if (r.scope.client) o["client"] = *r.scope.client;
   if (r.scope.point) o["point"] = *r.scope.point;
   if (r.op == request_op::reload) o["replace"] = r.replace;
+  if (r.dialect == metrics_dialect::prometheus) o["dialect"] = "prometheus";
   return json::serialize(o);
 }
 
@@ -33,8 +34,10 @@ void check_taken(const control_request& r) {
   must(!r.scope.point || proto::valid_name(*r.scope.point));
   must(r.op == request_op::plan_set || r.text.empty());
   must(r.op == request_op::reload || !r.replace);
+  must(r.op == request_op::metrics || r.dialect == metrics_dialect::open_metrics);
   const result<control_request> again = parse_request(written(r));
   must(again && again->op == r.op && again->text == r.text && again->replace == r.replace);
+  must(again->dialect == r.dialect);
   must(again->scope.client == r.scope.client && again->scope.point == r.scope.point);
   if (r.op != request_op::plan_set) return;
   plan_fault fault;

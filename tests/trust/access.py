@@ -152,12 +152,16 @@ def sockets_without_groups_are_the_running_users_alone(node):
     print("3 strangers at 2 sockets: 6 times refused")
 
 
-def result_of(node, op):
+def answer_of(node, op):
     with Hostile(node.socket) as peer:
         peer.greet(f"user-{os.geteuid()}")
         for cookie in range(3):
             peer.open(cookie)
-        return json.loads(peer.answer(json.dumps({"op": op})))["result"]
+        return json.loads(peer.answer(json.dumps({"op": op})))
+
+
+def result_of(node, op):
+    return answer_of(node, op)["result"]
 
 
 @test
@@ -172,6 +176,9 @@ def users_see_what_is_theirs_and_root_sees_all(node):
     require(seen["status"]["clients"] == 1 and seen["status"]["streams"] == 3, seen["status"])
     require(not seen["points"]["points"], seen["points"])
     require(all(p["client"] is None for p in seen["plan_show"]["plans"]), seen["plan_show"])
+    refused = as_user(MEMBER, GARD_GROUP, lambda: answer_of(node, "metrics"))
+    require(refused["error"]["code"] == PERMISSION_DENIED, "the whole node's:", refused)
+    require("gard_clients 2" in result_of(node, "metrics")["text"], "root sees the whole node's")
     everything = result_of(node, "clients")["clients"]
     require({c["name"] for c in everything} == {"victim", "user-0"}, everything)
     client.close()
