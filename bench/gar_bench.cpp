@@ -16,6 +16,7 @@ namespace gar::bench {
 namespace {
 
 constexpr const char* footer =
+    "\n"
     "A missed target is printed, never a failure: the exit status is 0 where every case ran.\n"
     "\n"
     "Other commands:\n"
@@ -34,10 +35,14 @@ const bench_case* find_case(std::string_view name) {
   return nullptr;
 }
 
+std::string case_names() {
+  std::string names;
+  for (const bench_case& c : all_cases()) names += fmt::format(" {}", c.name);
+  return names;
+}
+
 int unknown(const std::string& name) {
-  std::string known;
-  for (const bench_case& c : all_cases()) known += fmt::format(" {}", c.name);
-  fmt::print(stderr, "gar-bench: no case is named '{}'; there are:{}\n", name, known);
+  fmt::print(stderr, "gar-bench: no case is named '{}'; there are:{}\n", name, case_names());
   return 2;
 }
 
@@ -71,7 +76,8 @@ int run_all(const std::vector<const bench_case*>& chosen, const options& o, bool
 
 int run_cases(int count, const char* const* arguments) {
   CLI::App app("Measures gard beside the bare mechanisms, interleaved in one run.", "gar-bench");
-  app.footer(footer);
+  app.footer(fmt::format("Cases:{}\n{}", case_names(), footer));
+  app.set_version_flag("--version", "gar-bench " GAR_VERSION, "Print the version and exit");
   std::vector<std::string> names;
   bool as_json = false;
   options o;

@@ -101,6 +101,13 @@ std::vector<std::string> environment_with(const std::string& ready_path) {
   return all;
 }
 
+// Beside this program, as they are built; else where an installation has its daemons.
+std::string gard_program() {
+  const std::string beside = own_directory() + "/gard";
+  const std::string installed = own_directory() + "/../sbin/gard";
+  return fs::exists(beside) || !fs::exists(installed) ? beside : installed;
+}
+
 }  // namespace
 
 const char* const awake_config =
@@ -131,15 +138,9 @@ private_gard::~private_gard() {
 void private_gard::start(const gard_options& options) {
   std::ofstream(directory_ + "/gard.toml") << options.config;
   const unique_fd ready = listen_for_ready(directory_ + "/ready.sock");
-  std::vector<std::string> words = {own_directory() + "/gard",
-                                    "--config",
-                                    directory_ + "/gard.toml",
-                                    "--socket",
-                                    socket_,
-                                    "--control",
-                                    control_,
-                                    "--log-level",
-                                    "warning"};
+  std::vector<std::string> words = {gard_program(), "--config",    directory_ + "/gard.toml",
+                                    "--socket",     socket_,       "--control",
+                                    control_,       "--log-level", "warning"};
   std::vector<std::string> environment = environment_with(directory_ + "/ready.sock");
   const std::vector<char*> arguments = pointers_to(words);
   const std::vector<char*> variables = pointers_to(environment);

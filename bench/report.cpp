@@ -130,8 +130,7 @@ case_run run_case(const bench_case& c, const options& o) {
 
 void print_machine(const machine& m) {
   fmt::print("gar-bench: {}, {} cores, Linux {}, commit {}\n", m.cpu, m.cores, m.kernel, m.commit);
-  fmt::print("each case starts a gard of its own ({}) with a private socket and configuration,\n",
-             own_directory() + "/gard");
+  fmt::print("each case starts a gard of its own with a private socket and configuration,\n");
   fmt::print(
       "as shipped, but for cases about latency, which let it look without a pause for 10 ms:\n");
   fmt::print("software_spin = \"10ms\", plan flag:park_us=100,backstop_us=1000000\n");

@@ -97,11 +97,14 @@ std::optional<demo_ended> parse_demo_options(int argc, const char* const* argv,
       "Several processes await real device work under several wait plans, beside the same "
       "processes spinning.",
       "gar-demo");
+  app.set_version_flag("--version", "gar-demo " GAR_VERSION, "Print the version and exit");
   add_options(app, options);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
     return demo_ended{0, app.help()};
+  } catch (const CLI::CallForVersion& asked) {
+    return demo_ended{0, std::string(asked.what()) + '\n'};
   } catch (const CLI::ParseError& e) {
     return wrong(e.what());
   }

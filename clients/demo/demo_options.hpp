@@ -28,7 +28,7 @@ struct demo_options {
   bool json = false;
 };
 
-// Nothing to run: help was asked for (status 0) or the line is wrong (status 2).
+// Nothing to run: help or the version was asked for (status 0) or the line is wrong (status 2).
 struct demo_ended {
   int exit_status = 0;
   std::string text;

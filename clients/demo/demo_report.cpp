@@ -18,7 +18,8 @@ namespace json = boost::json;
 constexpr double ms_ns = 1e6;
 
 constexpr const char* legend = R"(
-blkd, immd, late, park: how the waits ended. local: ended without a gard.
+blkd, immd, late, park: how the waits ended. local: ended without gard's word, for it was
+not there or silent, and the library ended them; waits that block or poll never count.
 cpu: of a wait, in this process; xcpu, xtput: that and the throughput, spinning being 1.
 gard: gard's CPU time, in all. p50, p99: from the store of the word to the wait's end.
 )";

@@ -104,6 +104,7 @@ std::optional<usage> parse_command_line(int argc, const char* const* argv, comma
       "3 gard not reachable.",
       "garctl");
   add_common(root, line);
+  root.set_version_flag("--version", "garctl " GAR_VERSION, "Print the version and exit");
   root.require_subcommand(1);
   add_verbs(root, line);
   try {
@@ -115,6 +116,8 @@ std::optional<usage> parse_command_line(int argc, const char* const* argv, comma
     before.erase(before.size() - app.get_name().size());
     if (!before.empty()) before.pop_back();
     return usage{0, app.help(before)};
+  } catch (const CLI::CallForVersion& asked) {
+    return usage{0, std::string(asked.what()) + '\n'};
   } catch (const CLI::ParseError& wrong) {
     std::string before;
     const CLI::App& app = deepest(root, before);

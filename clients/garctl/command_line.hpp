@@ -36,7 +36,8 @@ struct command_line {
   bool prometheus = false;  // metrics
 };
 
-// Why there is nothing to run: help was asked for (status 0) or the line is wrong (status 2).
+// Why there is nothing to run: help or the version was asked for (status 0) or the line is wrong
+// (status 2).
 struct usage {
   int exit_status = 0;
   std::string text;

@@ -42,6 +42,7 @@ int print_plan_fault(std::string_view text, const plan_fault& fault, terminal& w
   with.err << headline(code, "InvalidPlan", with.err_paint) << '\n'
            << caret_under(text, fault.position)
            << fmt::format("at byte {}: {}\n", fault.position, readable_text(fault.fault));
+  print_remedy(plan_need(text, fault), with);
   return status_refused;
 }
 

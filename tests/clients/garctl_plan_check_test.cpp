@@ -50,6 +50,15 @@ TEST(garctl_plan_check, an_invalid_text_answers_number_position_and_fault) {
   EXPECT_THAT(std::string(answer.at("fault").as_string()), testing::HasSubstr("nap"));
 }
 
+TEST(garctl_plan_check, a_fault_comes_with_what_its_part_of_the_plan_needs) {
+  const auto need = [](std::string_view text) { return plan_need(text, check_plan(text).fault); };
+  EXPECT_THAT(need("flag"), testing::HasSubstr("flag:park_us="));
+  EXPECT_THAT(need("block;rows>=2:flag:park_us=1"), testing::HasSubstr("flag:park_us="));
+  EXPECT_THAT(need("poll+predict:window=8"), testing::HasSubstr("+predict:margin_us="));
+  EXPECT_THAT(need("flag:park_us=1,backstop_us=1;rows>=2:"), testing::HasSubstr("block, poll or"));
+  EXPECT_THAT(need(""), testing::HasSubstr("block, poll or"));
+}
+
 TEST(garctl_plan_check, each_line_is_a_text_also_an_empty_one_and_the_last) {
   line_counts counts;
   EXPECT_THAT(check_lines("", counts), testing::IsEmpty());
