@@ -8,7 +8,11 @@ from pathlib import Path
 
 from box import Box, Unavailable
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "documents"))
+from page import pages, symbols  # noqa: E402
+
 SKIPPED = 77
+COMMANDS = ("gard", "garctl", "gar-demo", "gar-bench")
 
 
 def newer(package, directory):
@@ -27,10 +31,29 @@ def newer(package, directory):
     return built
 
 
+def missing(daemon, development):
+    """What of the manual and the completions is not in the packages."""
+    def paths(package):
+        listed = subprocess.run(["dpkg-deb", "--contents", package], check=True, text=True,
+                                capture_output=True).stdout
+        return {line.split()[5].lstrip(".") for line in listed.splitlines()}
+
+    wanted = {f"/usr/share/bash-completion/completions/{name}" for name in COMMANDS}
+    wanted |= {f"/usr/share/man/man{each.section}/{each.name}.gz" for each in pages()
+               if each.section != 3}
+    calls = {f"/usr/share/man/man3/{name}.3.gz" for name in symbols()}
+    return sorted(wanted - paths(daemon)) + sorted(calls - paths(development))
+
+
 def main():
     source = Path(sys.argv[1])
     packages = [Path(name) for name in sys.argv[2:] if "-dbgsym_" not in name]
     daemon = next(package for package in packages if package.name.startswith("gard_"))
+    development = next(package for package in packages
+                       if package.name.startswith("libgarclient-dev_"))
+    if left_out := missing(daemon, development):
+        print("packages: these are not in them:", *left_out)
+        return 1
     with tempfile.TemporaryDirectory(prefix="gard-next-") as directory:
         upgrade = newer(daemon, Path(directory))
         try:
