@@ -48,7 +48,9 @@ int main(void) {
   o.flags = GAR_CLIENT_NEED_DAEMON;
   if (gar_connect(&o, &client) || gar_sim_create(&sim) || gar_sim_queue_create(sim, &queue)) return 1;
   if (gar_sim_stream_open(client, queue, NULL, &stream)) return 1;
-  if (gar_sim_submit(queue, 1000, NULL, 0) || gar_wait_stream(stream, &at, NULL)) return 1;
+  uint64_t sequence = 0;
+  if (gar_sim_submit(queue, 1000, NULL, 0) || gar_record(stream, &sequence)) return 1;
+  if (gar_wait(stream, sequence, &at, NULL)) return 1;
   puts("waited");
   fflush(stdout);
   getchar();
