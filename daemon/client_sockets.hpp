@@ -100,7 +100,7 @@ class client_sockets {
   bool read_one(session_id id);
   void blocked(session_id id);
   void write_to(session_id id);
-  void process_ended(session_id id);
+  void process_ended(session_id id);  // the client's, whoever else holds its socket
   void carry_effects();
   void give_away(session_id id, client& c);
   void has_messages(session_id id, client& c);

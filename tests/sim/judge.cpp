@@ -57,9 +57,8 @@ void judge::ends(uint64_t number, int error, const gar_report& report) {
   on_->say(what.who, "wait for {} of {} ended: error {}, kind {}, {} parks, {} backstops{}",
            what.sequence, what.stream->name(), error, report.kind, report.parks,
            report.backstop_queries, report.delegated ? ", by gard" : "");
+  if (error == 0) return succeeded(what, report);
   switch (static_cast<errc>(error)) {
-    case errc{}:
-      return succeeded(what, report);
     case errc::TimedOut:
       ++waits_.timed_out;
       if (what.timeout_ns == 0) return found("false timeout", what.who + ": there was none");
