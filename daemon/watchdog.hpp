@@ -1,5 +1,5 @@
-// Watchdog: tells the service manager, as often as it asked to be told, that gard turns, for as long
-// as every thread of the executor does.
+// Watchdog: tells the service manager, as often as it asked to be told, that gard turns, for as
+// long as every thread of the executor does.
 //
 // A hung daemon that still answers its manager is never restarted. So the io thread never speaks
 // for the others: it only asks, and what the manager hears is the executor's answer.
