@@ -5,7 +5,8 @@
 //   const uint64_t sequence = stream.record();
 //   stream.wait(sequence);                    // returns when that work is done
 //
-// Header only, over the C interface alone; needs no other library.
+// Header only, over the C interface alone; needs no other library. Waits that an event loop awaits
+// are in gar_asio.hpp (Boost.Asio's completion tokens) and gar_await.hpp (coroutines, no library).
 //
 // Failures: a call that fails throws `gar::failure`, with the registry's number and the text that
 // gar_last_error had. Exceptions and not an expected-like result, because constructors have no
@@ -23,6 +24,8 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -51,9 +54,28 @@ class failure : public std::runtime_error {
   int number_;
 };
 
+// The name of a readback point: 1..63 bytes of UTF-8, or none. What is longer is cut where gar.h
+// still refuses it. Trivially copyable, since g++ before 13 copies the temporaries of a co_await
+// bitwise.
+class point_name {
+ public:
+  point_name() = default;
+  point_name(std::string_view text) {
+    std::copy_n(text.data(), std::min(text.size(), sizeof(text_) - 1), text_);
+  }
+  point_name(const char* text) : point_name(std::string_view(text ? text : "")) {}
+  point_name(const std::string& text) : point_name(std::string_view(text)) {}
+
+  // NULL: none.
+  const char* c_str() const noexcept { return text_[0] ? text_ : nullptr; }
+
+ private:
+  char text_[65] = {};
+};
+
 // What a wait may be told; what is left out is as in gar.h.
 struct wait_options {
-  std::string point{};                  // the readback point
+  point_name point{};                   // the readback point
   std::optional<uint32_t> rows{};       // of this wait's batch
   std::chrono::nanoseconds timeout{0};  // 0: none
   bool run_inline = false;              // on the calling thread, whatever the plan
@@ -62,12 +84,29 @@ struct wait_options {
     gar_wait_options o{};
     o.struct_bytes = sizeof(o);
     o.timeout_ns = timeout.count() > 0 ? static_cast<uint64_t>(timeout.count()) : 0;
-    o.point = point.empty() ? nullptr : point.c_str();
+    o.point = point.c_str();
     o.rows = rows.value_or(0);
     o.flags = (rows ? GAR_WAIT_ROWS : 0) | (run_inline ? GAR_WAIT_INLINE : 0);
     return o;
   }
 };
+static_assert(std::is_trivially_copyable_v<wait_options>);
+
+namespace detail {
+
+class pending_waits;  // gar_pending.hpp
+
+// Closes a client with its last copy and its last stream, and then lets go of its pending waits.
+struct client_closer {
+  std::shared_ptr<pending_waits> waits{};  // of who takes its completions; none: the program does
+
+  void operator()(gar_client* c) {
+    gar_close(c);
+    waits.reset();
+  }
+};
+
+}  // namespace detail
 
 // One stream. Moved, not copied; closing blocks while its work runs.
 class stream {
@@ -88,6 +127,8 @@ class stream {
   ~stream() { gar_stream_close(handle_); }
 
   gar_stream* get() const noexcept { return handle_; }
+  // Keeps the client open.
+  const std::shared_ptr<gar_client>& shared_client() const noexcept { return client_; }
 
   // Like the destructor, but says when the device did not settle.
   void close() { failure::check(gar_stream_close(std::exchange(handle_, nullptr))); }
@@ -166,10 +207,12 @@ class client {
               (options.need_daemon ? GAR_CLIENT_NEED_DAEMON : 0);
     gar_client* opened = nullptr;
     failure::check(gar_connect(&o, &opened));
-    handle_ = std::shared_ptr<gar_client>(opened, [](gar_client* c) { gar_close(c); });
+    handle_ = std::shared_ptr<gar_client>(opened, detail::client_closer{});
   }
 
   gar_client* get() const noexcept { return handle_.get(); }
+  // Keeps the client open.
+  const std::shared_ptr<gar_client>& shared_client() const noexcept { return handle_; }
 
   bool with_gard() const noexcept { return gar_mode(get()) == GAR_MODE_DAEMON; }
   // The row count of the current batch.
