@@ -122,7 +122,7 @@ def python_runs(text, build, node):
               "current_stream=lambda: device))\n"
               "async def shown():\n" + textwrap.indent(text, "    ") + "asyncio.run(shown())\n")
     places = f"{SOURCE}/clients/python:{SOURCE}/tests/python"
-    ended = subprocess.run(["/usr/bin/python3", "-B", "-c", around], check=False, timeout=60,
+    ended = subprocess.run([sys.executable, "-B", "-c", around], check=False, timeout=60,
                            capture_output=True, text=True,
                            env=quiet_environment(PYTHONPATH=places, GARD_SOCKET=node.socket,
                                                  LD_LIBRARY_PATH=f"{build}/lib"))
