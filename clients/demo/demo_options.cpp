@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "clients/garctl/caret.hpp"
+#include "clients/garctl/plan_need.hpp"
 #include "lib/core/plan.hpp"
 #include "lib/core/quantity.hpp"
 
@@ -23,7 +24,7 @@ std::string check_plan_text(const std::string& text) {
   plan_fault fault;
   if (bands::parse(text, fault)) return {};
   return "0x0001 InvalidPlan at byte " + std::to_string(fault.position) + ": " + fault.fault +
-         '\n' + caret_under(text, fault.position);
+         '\n' + caret_under(text, fault.position) + "to do: " + std::string(plan_need(text, fault));
 }
 
 std::string check_text(const std::string& text) {

@@ -25,9 +25,6 @@ struct plan_verdict {
 
 plan_verdict check_plan(std::string_view text);
 
-// What the part of a plan that the fault is in needs, for a person.
-std::string_view plan_need(std::string_view text, const plan_fault& fault);
-
 // {valid, label, bands} or {valid, code, name, position, fault}
 boost::json::object to_json(const plan_verdict& verdict);
 

@@ -10,6 +10,7 @@
 #include "clients/garctl/gard_link.hpp"
 #include "clients/garctl/host_capabilities.hpp"
 #include "clients/garctl/plan_check.hpp"
+#include "clients/garctl/plan_need.hpp"
 #include "clients/garctl/readable.hpp"
 #include "clients/garctl/views.hpp"
 #include "lib/core/codec.hpp"

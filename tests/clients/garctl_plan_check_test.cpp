@@ -8,6 +8,7 @@
 
 #include "clients/garctl/caret.hpp"
 #include "clients/garctl/plan_check.hpp"
+#include "clients/garctl/plan_need.hpp"
 
 namespace gar {
 namespace {

@@ -62,7 +62,22 @@ def main(gard):
         for key in sorted(shipped - read):
             yield f"config/gard.toml has {key}, gard does not read it"
 
-    return run_checks(the_page_has_the_keys_that_gard_reads,
+    def the_page_has_the_values_as_shipped():
+        unset = {name: value for name, value in quiet_environment().items()
+                 if not name.startswith("GARD_")}
+        shipped = subprocess.run([gard, "--check-config", "--config", SOURCE / "config/gard.toml"],
+                                 check=True, timeout=60, capture_output=True, text=True,
+                                 env=unset).stdout
+        section = None
+        for line in shipped.splitlines():
+            if heading := re.fullmatch(r"\[(\w+)\]", line):
+                section = heading.group(1)
+            elif setting := re.fullmatch(r"(\w+) = (.*)", line):
+                key, value = f"{section}.{setting.group(1)}", setting.group(2).strip('"')
+                if value not in page("gard.toml.5").item(key):
+                    yield f"{key} is {value} as shipped, gard.toml(5) does not say so"
+
+    return run_checks(the_page_has_the_values_as_shipped, the_page_has_the_keys_that_gard_reads,
                       the_shipped_file_has_the_keys_that_gard_reads)
 
 

@@ -139,6 +139,14 @@ class Page:
         return found
 
 
+    def item(self, key):
+        """The text of a key's item, without line breaks in a value."""
+        section, name = key.split(".")
+        text = "\n".join(self.part(f"[{section}]"))
+        found = re.search(rf"^\.It Ic {name}\n(.*?)(?=\n\.It Ic |\Z)", text, re.M | re.S)
+        return found.group(1).replace("\\e\n", "") if found else ""
+
+
 def signature(returns, takes):
     return re.sub(r"\s+", "", f"{returns}({','.join(takes)})")
 

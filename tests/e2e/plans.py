@@ -43,10 +43,11 @@ def plan_set_on_a_running_node_is_used_by_new_waits(node):
 def bad_plan_changes_nothing(node):
     node.start_gard()
     before = node.status()["plan"]
-    for text in ("flag:park_us=0,backstop_us=1", "block+predict:window=1", "", "bl\u00e4h", "x" * 600):
+    for text in ("flag", "flag:park_us=0,backstop_us=1", "block+predict:window=1", "", "bl\u00e4h", "x" * 600):
         ended = node.garctl("plan", "set", text, check=False)
         require(ended.returncode == 1, repr(text), "exit status", ended.returncode)
         require("0x0001 InvalidPlan" in ended.stderr and "^" in ended.stderr, ended.stderr)
+        require("flag:park_us=" in ended.stderr or "+predict:" in ended.stderr, "says what is needed", ended.stderr)
     require(node.status()["plan"] == before, "a refused plan changes nothing")
 
 

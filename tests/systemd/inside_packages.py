@@ -55,6 +55,8 @@ def use(machine):
     demo = machine.run("gar-demo", "--device", "sim", "--processes", "2", "--streams", "2",
                        "--waits", "5")
     require("flag" in demo, demo)
+    bench = machine.run("gar-bench", "--quick", "start")
+    require("ready_ms" in bench, bench)
     flags = machine.run("pkg-config", "--cflags", "--libs", "garclient").split()
     with tempfile.TemporaryDirectory() as directory:
         program = Path(directory) / "program"
