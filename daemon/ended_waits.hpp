@@ -10,13 +10,17 @@
 // Invariants: never more is put than room was reserved for. Who puts is one at a time, and so is
 // who takes.
 // Threads: put by the executor's (the pool's under its lock); take with the node's lock held;
-// reserve where neither can run meanwhile. Blocking: no. Allocation: reserve alone, and the texts
-// of a failure.
+// reserve where neither can run meanwhile. Blocking: no. Allocation: reserve alone; room that
+// nothing was put into yet takes no memory.
 // Memory order: put releases what take acquires, before any client can see its completion.
 #pragma once
 
 #include <atomic>
 #include <bit>
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -31,18 +35,20 @@ class ended_waits {
     const uint64_t head = head_.load(std::memory_order_relaxed);
     const uint64_t tail = tail_.load(std::memory_order_relaxed);
     const size_t wanted = tail - head + waits;
-    if (wanted <= places_.size()) return;
-    std::vector<wait_end> larger(std::bit_ceil(2 * wanted));
-    for (uint64_t i = head; i < tail; ++i) larger[i - head] = std::move(place(i));
+    if (wanted <= count_) return;
+    const size_t count = std::bit_ceil(wanted);
+    auto larger = std::make_unique_for_overwrite<room[]>(count);
+    for (uint64_t i = head; i < tail; ++i) new (&larger[i - head]) wait_end(place(i));
     places_ = std::move(larger);
+    count_ = count;
     head_.store(0, std::memory_order_relaxed);
     tail_.store(tail - head, std::memory_order_relaxed);
   }
 
   void put(const std::vector<wait_end>& ended) {
     uint64_t tail = tail_.load(std::memory_order_relaxed);
-    GAR_ASSERT(tail - head_.load(std::memory_order_acquire) + ended.size() <= places_.size());
-    for (const wait_end& e : ended) place(tail++) = e;
+    GAR_ASSERT(tail - head_.load(std::memory_order_acquire) + ended.size() <= count_);
+    for (const wait_end& e : ended) new (&at(tail++)) wait_end(e);
     tail_.store(tail, std::memory_order_release);
   }
 
@@ -59,9 +65,18 @@ class ended_waits {
   }
 
  private:
-  wait_end& place(uint64_t number) { return places_[number & (places_.size() - 1)]; }
+  struct alignas(wait_end) room {
+    std::byte bytes[sizeof(wait_end)];
+  };
+  static_assert(std::is_trivially_destructible_v<wait_end>);
 
-  std::vector<wait_end> places_;  // a power of two of them
+  room& at(uint64_t number) { return places_[number & (count_ - 1)]; }
+  const wait_end& place(uint64_t number) {
+    return *std::launder(reinterpret_cast<const wait_end*>(&at(number)));
+  }
+
+  std::unique_ptr<room[]> places_;
+  size_t count_ = 0;  // a power of two, once there are any
   alignas(64) std::atomic<uint64_t> head_ = 0;
   alignas(64) std::atomic<uint64_t> tail_ = 0;
 };

@@ -19,7 +19,7 @@ constexpr duration block_park_max = from_ms(1);
 constexpr duration sleep_unseen_max = from_ms(1000);
 
 auto interrupter() {
-  return [](naive_board::entry& e) { e.host.news.interrupt(); };
+  return [](naive_board::entry& e) { e.news.interrupt(); };
 }
 
 }  // namespace
@@ -34,12 +34,9 @@ class naive_port {
     const std::lock_guard hold(pool_->lock_);
     pool_->answer_alive(*answered_);
     if (entry_->stop != wait_stop::none) return error(errc::Cancelled);
-    if (entry_->verdict) {
-      if (entry_->verdict->has_error()) return entry_->verdict->error();
-      return true;
-    }
-    if (entry_->what.word.complete()) return true;
-    if (parked_ && clock_.now() < entry_->what.deadline) {
+    if (entry_->said == naive_board::verdict::failed) return error(errc::Backend);
+    if (entry_->said == naive_board::verdict::done || entry_->word.complete()) return true;
+    if (parked_ && clock_.now() < entry_->how.deadline) {
       pool_->board_.want_probe(*entry_);
       pool_->send_gathered();
     }
@@ -51,8 +48,8 @@ class naive_port {
       result<bool> done = query(sequence);
       if (!done || *done) return done;
       const instant now = clock_.now();
-      if (now >= entry_->what.deadline) return false;
-      wait_for_word(std::min(now + block_park_max, entry_->what.deadline));
+      if (now >= entry_->how.deadline) return false;
+      wait_for_word(std::min(now + block_park_max, entry_->how.deadline));
     }
   }
 
@@ -61,13 +58,13 @@ class naive_port {
       result<bool> done = query(sequence);
       if (!done || *done) return done;
       const instant now = clock_.now();
-      if (now >= entry_->what.deadline) return false;
-      if (entry_->what.how.park == park_kind::poll) {
-        spin(std::min(now + block_park_max, entry_->what.deadline));
+      if (now >= entry_->how.deadline) return false;
+      if (entry_->how.park == park_kind::poll) {
+        spin(std::min(now + block_park_max, entry_->how.deadline));
       } else {
         // Its word ran backwards: that must cost no CPU.
         parked_ = true;
-        wait_for_word(std::min(now + entry_->what.how.backstop, entry_->what.deadline));
+        wait_for_word(std::min(now + entry_->how.backstop, entry_->how.deadline));
       }
     }
   }
@@ -77,7 +74,7 @@ class naive_port {
   result<park_answer> park(park_bound bound) {
     parked_ = true;
     wait_for_word(clock_.now() + bound.park);
-    if (!entry_->host.news.interrupted()) return park_answer{entry_->what.word.complete(), 1};
+    if (!entry_->news.interrupted()) return park_answer{entry_->word.complete(), 1};
     const std::lock_guard hold(pool_->lock_);
     if (entry_->stop != wait_stop::none) return error(errc::Cancelled);
     return park_answer{true, 1};
@@ -87,8 +84,8 @@ class naive_port {
   result<void> sleep_until(instant at) {
     pool_->slept_.fetch_add(1, std::memory_order_relaxed);
     const instant from = clock_.now();
-    for (instant now = from; now < at && !entry_->host.news.interrupted(); now = clock_.now()) {
-      entry_->host.news.wait_until(std::min(at, now + sleep_unseen_max));
+    for (instant now = from; now < at && !entry_->news.interrupted(); now = clock_.now()) {
+      entry_->news.wait_until(std::min(at, now + sleep_unseen_max));
       const std::lock_guard hold(pool_->lock_);
       pool_->answer_alive(*answered_);
     }
@@ -99,9 +96,7 @@ class naive_port {
   }
 
  private:
-  bool still_waiting() const {
-    return !entry_->what.word.complete() && !entry_->host.news.interrupted();
-  }
+  bool still_waiting() const { return !entry_->word.complete() && !entry_->news.interrupted(); }
 
   void wait_for_word(instant until) {
     pool_->parked_.fetch_add(1, std::memory_order_relaxed);
@@ -111,7 +106,7 @@ class naive_port {
     // Where the wait began, or its predicted sleep ended.
     if (!std::exchange(looked_, true)) pace_.expect(from);
     pool_->waiter_.wait(
-        *entry_->what.word.word(), [this] { return still_waiting(); }, until, clock_, pace_);
+        *entry_->word.word(), [this] { return still_waiting(); }, until, clock_, pace_);
     pool_->idle_ns_.fetch_add((clock_.now() - from).ns, std::memory_order_relaxed);
   }
 
@@ -167,7 +162,7 @@ bool naive_pool::add_worker() {
   }
 }
 
-void naive_pool::cancel(wait_id which) {
+void naive_pool::cancel(const wait_name& which) {
   const std::lock_guard hold(lock_);
   if (naive_board::entry* e = board_.find(which)) {
     board_.stop(*e, wait_stop::cancelled, interrupter());
@@ -241,9 +236,7 @@ result<wait_report> naive_pool::run_one(inline_host& host, naive_board::entry& e
   started_.fetch_add(1, std::memory_order_relaxed);
   naive_port port(*this, e, answered);
   steady_clock clock;
-  const wait_start& w = e.what;
-  const wait_request request{w.how, w.sleep, w.word.target(), w.start, w.deadline};
-  return host.run(run_wait(host, request, port, clock, port), "the naive executor");
+  return host.run(run_wait(host, e.how, e.word.target(), port, clock, port), "the naive executor");
 }
 
 void naive_pool::send_gathered() {

@@ -53,7 +53,7 @@ class naive_pool {
   naive_pool& operator=(const naive_pool&) = delete;
 
   void start(const wait_start& what, const std::shared_ptr<session_link>& link);
-  void cancel(wait_id which);
+  void cancel(const wait_name& which);
   void answer(const probe_answer& what, size_t answers_max);
   void drop(session_id whom);
   void kick() {}

@@ -102,7 +102,7 @@ class reactor_thread {
   void start(const wait_start& what, const std::shared_ptr<session_link>& link) {
     put(start_request{what, link});
   }
-  void cancel(wait_id which) { put(cancel_request{which}); }
+  void cancel(const wait_name& which) { put(cancel_request{which}); }
   void answer(const probe_answer& what, size_t answers_max) {
     {
       const std::lock_guard hold(lock_);
@@ -167,7 +167,7 @@ class reactor_thread {
     std::shared_ptr<session_link> link;
   };
   struct cancel_request {
-    wait_id which;
+    wait_name which;
   };
   struct drop_request {
     session_id whom;
@@ -380,7 +380,7 @@ class reactor_thread {
   void carry_out(start_request& r) {
     links_.try_emplace(r.what.session, std::move(r.link));
     waits_.start(r.what);
-    if (stopping_) waits_.cancel(r.what.id);
+    if (stopping_) waits_.cancel({r.what.session, r.what.place});
   }
   void carry_out(cancel_request& r) { waits_.cancel(r.which); }
   void carry_out(probe_answer& a) { waits_.answer(a); }

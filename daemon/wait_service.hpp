@@ -36,7 +36,7 @@ class wait_service {
   void start(const wait_start& what, const std::shared_ptr<session_link>& link) {
     visit([&](auto& e) { e.start(what, link); });
   }
-  void cancel(wait_id which) {
+  void cancel(const wait_name& which) {
     visit([&](auto& e) { e.cancel(which); });
   }
   void answer(const probe_answer& what, size_t answers_max) {

@@ -7,46 +7,54 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
 #include "lib/core/descriptor.hpp"
-#include "lib/core/error.hpp"
-#include "lib/core/plan.hpp"
 #include "lib/core/time.hpp"
-#include "lib/core/wait.hpp"
+#include "lib/core/wait_machine.hpp"
 #include "proto/wire.hpp"
 
 namespace gar {
 
 using session_id = uint64_t;  // also the welcome's client_id; never 0, never reused
-using wait_id = uint64_t;     // never 0, never reused
+
+// One wait that came by a message, as the node and the executor name it. A session's places are
+// used again, but only after the node knows of the end: who is told in order never confuses two.
+struct wait_name {
+  session_id session = 0;
+  uint32_t place = 0;
+};
 
 // One wait that was taken.
 struct wait_start {
-  wait_id id = 0;
   session_id session = 0;
   uint64_t cookie = 0;
+  uint32_t place = 0;   // on its session; by ring: its slot
   uint32_t stream = 0;  // index on its session, below the session's most streams
   uint32_t stream_generation = 0;
   bool word_authority = false;
-  bool by_ring = false;  // the cookie is its slot, and its end goes there
+  bool by_ring = false;  // its end goes into its slot
   memory_descriptor word;
-  plan how;
-  duration sleep;  // what the point's estimate asks for
-  instant start;   // at the client; before now
-  instant deadline = instant::never();
+  wait_terms how;  // its start is at the client, before now
 };
 
 // One wait that ended by itself: not one that was dropped with its session.
 struct wait_end {
-  wait_id id = 0;
   session_id session = 0;
-  std::optional<error> failure;
-  wait_report report;  // of a success
-  bool by_ring = false;
-  bool lost_store = false;  // the owner's answer ended it, and the word had not come
-  uint16_t slot = 0;        // of the ring
+  duration wait;  // of a success, as what follows: from its start to its end
+  duration slept;
+  uint32_t place = 0;
+  uint32_t parks = 0;
+  uint32_t backstop_queries = 0;
+  uint16_t code = 0;  // 0: a success
+  wait_kind kind = wait_kind::immediate;
+  bool by_ring : 1 = false;
+  bool lost_store : 1 = false;  // the owner's answer ended it, and the word had not come
+
+  wait_report report() const {
+    return {kind, sample_of(kind, wait), wait, slept, parks, backstop_queries, 0};
+  }
 };
+static_assert(sizeof(wait_end) == 40);
 
 // What the owner's authority answered for one probe.
 struct probe_answer {

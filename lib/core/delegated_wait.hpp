@@ -15,117 +15,134 @@
 // `poll` under another plan is reached only when a word ran backwards; it must not cost CPU, since
 // a client could do that on purpose.
 //
-// Invariants: a wait ends as run_wait ends it, or Cancelled when the board stopped it; it is ended
-// at the board exactly once.
-// Threads: the reactor's. Blocking: never. Allocation: the board's entry; frames are pooled.
+// A wait is no coroutine: there may be tens of thousands, and two frames took 1.5 KiB of each. It
+// is its entry in the board, which the reactor calls; what comes next the wait's machine says.
+//
+// Invariants: a wait ends as its machine ends it, or Cancelled when the board stopped it; it is
+// ended at the board exactly once.
+// Threads: the reactor's. Blocking: never. Allocation: the board's entry.
+// Ownership: the reactor outlives this.
 #pragma once
 
 #include <algorithm>
 
 #include "lib/core/reactor.hpp"
-#include "lib/core/wait.hpp"
 #include "lib/core/wait_board.hpp"
+#include "lib/core/wait_machine.hpp"
 
 namespace gar {
 
-struct reactor_host {
-  reactor::root* root = nullptr;
+struct reactor_wait : reactor::pending {
+  wait_machine machine;
 };
-using reactor_board = wait_board<reactor_host>;
+using reactor_board = wait_board<reactor_wait>;
+static_assert(sizeof(reactor_board::entry) <= 192);
 
 // What an armed word without a park bound of its own may cost when nobody rings the doorbell.
 inline constexpr duration block_park_max = from_ms(1);
 
-class delegated_port {
+// One turn of a wait: from what woke it to where it suspends, or to its end.
+class delegated_turn {
  public:
-  delegated_port(reactor& owner, reactor_board& board, reactor_board::entry& e)
-      : owner_(&owner), board_(&board), entry_(&e) {}
-
-  frame_pool& frames() { return owner_->frames(); }
-
-  result<bool> query(uint64_t) {
-    if (entry_->stop != wait_stop::none) return error(errc::Cancelled);
-    if (entry_->verdict) {
-      if (entry_->verdict->has_error()) return entry_->verdict->error();
-      return true;
-    }
-    if (entry_->what.word.complete()) return true;
-    if (parked_ && owner_->now() < entry_->what.deadline) board_->want_probe(*entry_);
-    return false;
-  }
-
-  reactor::task<result<bool>> block(uint64_t sequence) {
-    for (;;) {
-      result<bool> done = query(sequence);
-      if (!done || *done) co_return done;
-      if (owner_->now() >= entry_->what.deadline) co_return false;
-      co_await owner_->wait(entry_->what.word, entry_->what.deadline, block_park_max);
-    }
-  }
-
-  reactor::task<result<bool>> poll(uint64_t sequence) {
-    for (;;) {
-      result<bool> done = query(sequence);
-      if (!done || *done) co_return done;
-      if (owner_->now() >= entry_->what.deadline) co_return false;
-      if (entry_->what.how.park == park_kind::poll) {
-        co_await owner_->yield_now();
-      } else {
-        parked_ = true;
-        const instant look_at =
-            std::min(owner_->now() + entry_->what.how.backstop, entry_->what.deadline);
-        co_await owner_->wait(entry_->what.word, look_at, entry_->what.how.park_max);
-      }
-    }
-  }
-
-  result<void> arm() { return {}; }  // the number was recorded before
-
-  struct parking {
-    reactor::suspension inner;
-    reactor_board::entry& of;
-    bool await_ready() const { return false; }
-    template <class P>
-    bool await_suspend(std::coroutine_handle<P> at) {
-      return inner.await_suspend(at);
-    }
-    result<park_answer> await_resume() const {
-      const reactor::woke why = inner.await_resume();
-      if (of.stop != wait_stop::none || why == reactor::woke::cancelled) {
-        return error(errc::Cancelled);
-      }
-      const uint64_t parks = inner.owner.statistics().parked - inner.who->parked_before;
-      return park_answer{why == reactor::woke::complete || of.verdict.has_value(),
-                         static_cast<uint32_t>(std::min<uint64_t>(parks, UINT32_MAX))};
-    }
-  };
-  parking park(park_bound bound) {
-    parked_ = true;
-    return {owner_->wait(entry_->what.word, owner_->now() + bound.backstop, bound.park), *entry_};
+  static void run(reactor& owner, reactor::pending& who) {
+    delegated_turn(owner, static_cast<reactor_board::entry&>(who)).resume();
   }
 
  private:
-  reactor* owner_;
-  reactor_board* board_;
-  reactor_board::entry* entry_;
-  bool parked_ = false;
+  using verb = wait_step::verb;
+
+  delegated_turn(reactor& owner, reactor_board::entry& e) : owner_(owner), e_(e) {}
+
+  void resume() {
+    wait_machine& machine = e_.machine;
+    switch (machine.doing()) {
+      case verb::sleep:
+        if (e_.why == reactor::woke::cancelled) return fail(errc::Cancelled);
+        return go(machine.slept(e_.how, owner_.now()));
+      case verb::park:
+        if (stopped() || e_.why == reactor::woke::cancelled) return fail(errc::Cancelled);
+        return go(machine.parked(e_.how, {arrived(), owner_.parks_of(e_)}, owner_.now()));
+      case verb::block:
+      case verb::poll:
+        return go({machine.doing(), {}, {}});
+      default:
+        return go(machine.begin(e_.how));
+    }
+  }
+
+  void go(wait_step next) {
+    const instant now = owner_.now();
+    wait_machine& machine = e_.machine;
+    for (;;) {
+      switch (next.what) {
+        case verb::query:
+        case verb::block:
+        case verb::poll: {
+          if (stopped()) return fail(errc::Cancelled);
+          if (e_.said == reactor_board::verdict::failed) return fail(errc::Backend);
+          const bool done = look(now);
+          if (!done && next.what != verb::query && now < e_.how.deadline) return look_on(next.what);
+          next = machine.answered(e_.how, done, now);
+          break;
+        }
+        case verb::arm:  // the number was recorded before
+          next = machine.armed(e_.how, now);
+          break;
+        case verb::sleep:
+          return owner_.suspend(e_, {{}, next.until, {}, false});
+        case verb::park:
+          return owner_.suspend(e_, {e_.word, now + next.bound.backstop, next.bound.park});
+        case verb::ended: {
+          const wait_report report = machine.report(e_.how, now);
+          owner_.ended(e_);
+          return e_.of->board->end(e_, report);
+        }
+        case verb::timed_out:
+          return fail(errc::TimedOut);
+      }
+    }
+  }
+
+  bool stopped() const { return e_.stop != wait_stop::none; }
+  bool arrived() const {
+    return e_.why == reactor::woke::complete || e_.said != reactor_board::verdict::none;
+  }
+  bool look(instant now) {
+    if (e_.said == reactor_board::verdict::done || e_.word.complete()) return true;
+    if (e_.machine.has_parked() && now < e_.how.deadline) e_.of->board->want_probe(e_);
+    return false;
+  }
+  // Of a block or a poll: until the next look.
+  void look_on(verb what) {
+    const instant deadline = e_.how.deadline;
+    if (what == verb::block) return owner_.suspend(e_, {e_.word, deadline, block_park_max});
+    if (e_.how.park == park_kind::poll) return owner_.yield(e_);
+    const instant look_at = std::min(owner_.now() + e_.how.backstop, deadline);
+    owner_.suspend(e_, {e_.word, look_at, e_.how.park_max});
+  }
+  void fail(errc why) {
+    owner_.ended(e_);
+    e_.of->board->end(e_, why);
+  }
+
+  reactor& owner_;
+  reactor_board::entry& e_;
 };
-
-static_assert(completion_port<delegated_port>);
-
-inline wait_request request_of(const wait_start& what) {
-  return {what.how, what.sleep, what.word.target(), what.start, what.deadline};
-}
 
 // The waits of one reactor: starts, stops and answers come in here, on the reactor's thread.
 class delegated_waits {
  private:
   auto stopper() {
-    return [this](reactor_board::entry& e) { owner_->cancel(*e.host.root); };
+    return [this](reactor_board::entry& e) { owner_->cancel(e); };
   }
 
  public:
   explicit delegated_waits(reactor& owner) : owner_(&owner) {}
+  ~delegated_waits() {
+    board_.for_each([this](reactor_board::entry& e) { owner_->forget(e); });
+  }
+  delegated_waits(const delegated_waits&) = delete;
+  delegated_waits& operator=(const delegated_waits&) = delete;
 
   reactor_board& board() { return board_; }
   const reactor_board& board() const { return board_; }
@@ -135,25 +152,20 @@ class delegated_waits {
     start(board_.add(session, what));
   }
   void cancel(reactor_board::entry& e) { board_.stop(e, wait_stop::cancelled, stopper()); }
-  void cancel(wait_id id) {
-    if (reactor_board::entry* e = board_.find(id)) cancel(*e);
+  void cancel(const wait_name& which) {
+    if (reactor_board::entry* e = board_.find(which)) cancel(*e);
   }
   void answer(const probe_answer& a) {
-    board_.answer(a, [this](reactor_board::entry& e) { owner_->wake(*e.host.root); });
+    board_.answer(a, [this](reactor_board::entry& e) { owner_->wake(e); });
   }
   void drop(session_id session) { board_.drop(session, stopper()); }
   // Every wait ends with ShuttingDown.
   void shut_down() { board_.stop_all(wait_stop::shutting_down, stopper()); }
 
  private:
-  void start(reactor_board::entry& e) { e.host.root = owner_->spawn(run(*owner_, board_, e)); }
-
-  static reactor::task<> run(reactor& owner, reactor_board& board, reactor_board::entry& e) {
-    delegated_port port(owner, board, e);
-    reactor_clock clock(owner);
-    reactor_timer timer(owner);
-    result<wait_report> report = co_await run_wait(owner, request_of(e.what), port, clock, timer);
-    board.end(e, report);
+  void start(reactor_board::entry& e) {
+    e.go = delegated_turn::run;
+    owner_->start(e);
   }
 
   reactor* owner_;

@@ -39,7 +39,7 @@ struct start_wait {
   wait_start what;
 };
 struct cancel_wait {
-  wait_id which = 0;
+  wait_name which;
 };
 // The reactor looks at this session's ring soon, whatever its flag says: the client asks for it by
 // a message, where it could not wake the reactor.

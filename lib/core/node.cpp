@@ -124,9 +124,8 @@ std::string_view node::words_of(leaving how) {
 
 void node::end(session& s, leaving how) {
   const size_t dropped = s.pending();
-  if (s.ring) ring_waits_ -= s.ring->pending;
+  waits_ -= dropped;
   if (last_ended_ == &s) last_ended_ = nullptr;
-  for (const auto& [cookie, id] : s.cookies) waits_.erase(id);
   (how == leaving::said_bye ? totals_.cancelled : totals_.owner_gone) += dropped;
   greeting_.erase({s.greet_until, s.id});
   const auto user = users_.find(s.who.uid);

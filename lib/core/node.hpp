@@ -117,7 +117,7 @@ class node {
   const wait_statistics& statistics() const { return statistics_; }
   const node_limits& limits() const { return options_.limits; }
   size_t sessions() const { return sessions_.size(); }
-  size_t pending() const { return waits_.size() + ring_waits_; }
+  size_t pending() const { return waits_; }
 
   // What people see; `uid` set: only what this user owns. Fills the node's own part of a status.
   void describe(status_snapshot& into, std::optional<uint32_t> uid, instant now) const;
@@ -159,13 +159,15 @@ class node {
   void on(session& s, const proto::waits& m, instant now);
   void start(session& s, const proto::wait& m, instant now);
   // The two halves of a start: may it, and how; then what is kept of it.
-  result<wait_start> admit(session& s, const proto::wait& m, bool by_ring, instant now);
-  pending_wait keep(session& s, wait_start& w, const proto::wait& m);
+  struct admitted {
+    wait_start wait;
+    const plan* how;
+  };
+  result<admitted> admit(session& s, const proto::wait& m, bool by_ring, instant now);
+  pending_wait keep(session& s, admitted& a, const proto::wait& m);
   void count_end(session& s, const pending_wait& w, const wait_end& ended);
-  void count_success(session& s, const plan& how, const wait_report& ended);
+  void count_success(session& s, park_kind park, size_t plan_number, const wait_report& ended);
   void on(session& s, const proto::kick& m);
-  template <class See>
-  void for_each_pending(See&& see) const;
   template <class See>
   void for_each_pending_of(const session& s, See&& see) const;
   template <class Entry>
@@ -199,11 +201,9 @@ class node {
   plan_registry plans_;
   bool stopping_ = false;
   session_id last_session_ = 0;
-  wait_id last_wait_ = 0;
   std::map<session_id, std::unique_ptr<session>> sessions_;  // ordered: lists come out by age
   std::unordered_map<uint32_t, user_holdings> users_;
-  std::unordered_map<wait_id, pending_wait> waits_;  // that came by socket
-  size_t ring_waits_ = 0;
+  size_t waits_ = 0;
   session* last_ended_ = nullptr;                      // waits end in runs of one session's
   std::set<std::pair<instant, session_id>> greeting_;  // by greet_until
   wait_counts totals_;

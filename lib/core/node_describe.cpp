@@ -20,21 +20,10 @@ bool shows(const std::optional<uint32_t>& uid, const session& s) {
 
 template <class See>
 void node::for_each_pending_of(const session& s, See&& see) const {
-  for (const auto& [cookie, id] : s.cookies) see(waits_.at(id));
+  s.by_message.for_each(see);
   if (!s.ring) return;
-  for (const ring_books::taken& t : s.ring->slots) {
-    if (t.id != 0) see(t.wait);
-  }
-}
-
-template <class See>
-void node::for_each_pending(See&& see) const {
-  for (const auto& [id, w] : waits_) see(w);
-  for (const auto& [id, s] : sessions_) {
-    if (!s->ring) continue;
-    for (const ring_books::taken& t : s->ring->slots) {
-      if (t.id != 0) see(t.wait);
-    }
+  for (const pending_wait& w : s.ring->slots) {
+    if (w.now != pending_wait::state::free) see(w);
   }
 }
 
@@ -61,10 +50,10 @@ void node::describe(status_snapshot& into, std::optional<uint32_t> uid, instant 
     into.kinds.add(s->kinds);
   }
   instant oldest = now;
-  for_each_pending([&](const pending_wait& w) {
-    if (uid && !shows(uid, *sessions_.at(w.session))) return;
-    oldest = std::min(oldest, w.start);
-  });
+  for (const auto& [id, s] : sessions_) {
+    if (!shows(uid, *s)) continue;
+    for_each_pending_of(*s, [&](const pending_wait& w) { oldest = std::min(oldest, w.start); });
+  }
   into.waits.oldest_pending_ms = to_ms(now - oldest);
 }
 

@@ -111,7 +111,7 @@ result<void> node::may_wait(session& s, const proto::wait& m, bool by_ring) {
   if (m.point_number != 0 && !s.point_of(m.point_number)) {
     return error(errc::UnknownPoint, {std::to_string(m.point_number)});
   }
-  if (!by_ring && s.cookies.contains(m.cookie)) {
+  if (!by_ring && s.by_message.has(m.cookie)) {
     return error(errc::DuplicateCookie, {std::to_string(m.cookie)});
   }
   if (reached(stream->base, m.target)) {
@@ -146,31 +146,29 @@ void node::on(session& s, const proto::kick&) {
 }
 
 void node::start(session& s, const proto::wait& m, instant now) {
-  result<wait_start> w = admit(s, m, false, now);
-  if (!w) return refuse(s, {m.cookie, proto::message_type::wait}, w.error());
-  waits_.emplace(w->id, keep(s, *w, m));
-  s.cookies.emplace(m.cookie, w->id);
-  effects_.push_back(effect::start_wait{*w});
+  result<admitted> a = admit(s, m, false, now);
+  if (!a) return refuse(s, {m.cookie, proto::message_type::wait}, a.error());
+  const pending_wait kept = keep(s, *a, m);
+  a->wait.place = s.by_message.put(kept);
+  effects_.push_back(effect::start_wait{a->wait});
 }
 
 result<wait_start> node::start_by_ring(session& s, uint16_t slot, const proto::wait& m,
                                        instant now) {
-  result<wait_start> w = admit(s, m, true, now);
-  if (!w) {
-    note_refusal(s, w.error());
-    return w;
+  result<admitted> a = admit(s, m, true, now);
+  if (!a) {
+    note_refusal(s, a.error());
+    return a.error();
   }
-  w->cookie = slot;
-  ring_books::taken& place = s.ring->at(slot);
-  GAR_ASSERT(place.id == 0);
-  place.id = w->id;
-  place.wait = keep(s, *w, m);
+  a->wait.cookie = a->wait.place = slot;
+  pending_wait& place = s.ring->at(slot);
+  GAR_ASSERT(place.now == pending_wait::state::free);
+  place = keep(s, *a, m);
   ++s.ring->pending;
-  ++ring_waits_;
-  return w;
+  return a->wait;
 }
 
-result<wait_start> node::admit(session& s, const proto::wait& m, bool by_ring, instant now) {
+result<node::admitted> node::admit(session& s, const proto::wait& m, bool by_ring, instant now) {
   result<void> may = may_wait(s, m, by_ring);
   if (!may) return may.error();
   result<const plan*> how = plan_of(s, m);
@@ -183,7 +181,6 @@ result<wait_start> node::admit(session& s, const proto::wait& m, bool by_ring, i
   }
 
   wait_start w;
-  w.id = ++last_wait_;
   w.session = s.id;
   w.cookie = m.cookie;
   w.stream = m.stream;
@@ -191,33 +188,43 @@ result<wait_start> node::admit(session& s, const proto::wait& m, bool by_ring, i
   w.word_authority = word_authority;
   w.by_ring = by_ring;
   w.word = memory_descriptor(s.slots.word(stream.at), m.target);
-  w.how = **how;
-  w.start = now - duration{std::min(m.age_ns, proto::age_ns_max)};
-  if (m.timeout_ns != 0) w.deadline = w.start + duration{m.timeout_ns};
-  if (m.timeout_ns != 0 && planted(bug::deadline_by_wrong_clock)) w.deadline = {m.timeout_ns};
-  return w;
+  w.how.run(**how);
+  w.how.start = now - duration{std::min(m.age_ns, proto::age_ns_max)};
+  if (m.timeout_ns != 0) w.how.deadline = w.how.start + duration{m.timeout_ns};
+  if (m.timeout_ns != 0 && planted(bug::deadline_by_wrong_clock)) w.how.deadline = {m.timeout_ns};
+  return admitted{w, *how};
 }
 
-pending_wait node::keep(session& s, wait_start& w, const proto::wait& m) {
+pending_wait node::keep(session& s, admitted& a, const proto::wait& m) {
   session_stream& stream = s.streams[m.stream];
   session_point* point = s.point_of(m.point_number);
   readback& history = point ? point->history : stream.history;
-  if (w.how.predict) {
-    w.sleep = history.of.sleep_for(with_margin_floor(*w.how.predict, options_.margin_floor));
-    history.window = w.how.predict->window;
+  pending_wait w;
+  if (const auto& predict = a.how->predict) {
+    a.wait.how.sleep = history.of.sleep_for(with_margin_floor(*predict, options_.margin_floor));
+    w.window = history.window = predict->window;
   }
   ++stream.pending;
   ++s.user->waits;
-  return {s.id,  m.cookie, m.stream, m.point_number, point ? point->version : 0,
-          w.how, w.start,  false};
+  ++waits_;
+  w.start = a.wait.how.start;
+  w.cookie = m.cookie;
+  w.stream = m.stream;
+  w.point = static_cast<uint16_t>(m.point_number);
+  w.point_version = point ? point->version : 0;
+  w.plan_number = static_cast<uint8_t>(statistics_.number_of(*a.how));
+  w.park = a.how->park;
+  w.now = pending_wait::state::running;
+  return w;
 }
 
 void node::on(session& s, const proto::cancel& m) {
-  const auto at = s.cookies.find(m.cookie);
-  if (at == s.cookies.end()) return;  // its completion is on the way
-  pending_wait& w = waits_.at(at->second);
-  if (std::exchange(w.cancelled, true)) return;
-  effects_.push_back(effect::cancel_wait{at->second});
+  const std::optional<uint32_t> place = s.by_message.find(m.cookie);
+  if (!place) return;  // its completion is on the way
+  pending_wait& w = s.by_message.at(*place);
+  if (w.now == pending_wait::state::cancelled) return;
+  w.now = pending_wait::state::cancelled;
+  effects_.push_back(effect::cancel_wait{{s.id, *place}});
 }
 
 readback* node::history_of(session& s, const pending_wait& w) {
@@ -253,23 +260,17 @@ void remember(readback& history, const sample& s, wait_kind kind, uint8_t window
 
 void node::wait_ended(const wait_end& ended) {
   // A wait that is found no more was dropped with its session meanwhile.
-  if (ended.by_ring) {
-    session* s = ring_session(ended.session);
-    if (!s || !s->ring) return;
-    ring_books::taken& place = s->ring->at(ended.slot);
-    if (place.id != ended.id) return;
-    place.id = 0;
-    --s->ring->pending;
-    --ring_waits_;
-    return count_end(*s, place.wait, ended);
+  session* s = ring_session(ended.session);
+  if (!s) return;
+  if (!ended.by_ring) {
+    if (const auto w = s->by_message.take(ended.place)) count_end(*s, *w, ended);
+    return;
   }
-  const auto at = waits_.find(ended.id);
-  if (at == waits_.end()) return;
-  const pending_wait w = std::move(at->second);
-  waits_.erase(at);
-  session& s = *sessions_.at(w.session);
-  s.cookies.erase(w.cookie);
-  count_end(s, w, ended);
+  if (!s->ring) return;
+  const pending_wait w = std::exchange(s->ring->at(ended.place), {});
+  if (w.now == pending_wait::state::free) return;
+  --s->ring->pending;
+  count_end(*s, w, ended);
 }
 
 session* node::ring_session(session_id whom) {
@@ -281,30 +282,30 @@ void node::count_end(session& s, const pending_wait& w, const wait_end& ended) {
   session_stream& stream = s.streams[w.stream];
   --stream.pending;
   --s.user->waits;
-  if (ended.failure) {
-    count_failure(totals_, ended.failure->number());
-    count_failure(s.waits, ended.failure->number());
+  --waits_;
+  if (ended.code != 0) {
+    count_failure(totals_, ended.code);
+    count_failure(s.waits, ended.code);
     return;
   }
-  count_success(s, w.how, ended.report);
+  count_success(s, w.park, w.plan_number, ended.report());
   ++stream.completed;
   totals_.lost_store += ended.lost_store;
   s.waits.lost_store += ended.lost_store;
   if (readback* history = history_of(s, w)) {
-    const uint8_t window = w.how.predict ? w.how.predict->window : 1;
-    remember(*history, ended.report.sample, ended.report.kind, window);
+    remember(*history, sample_of(ended.kind, ended.wait), ended.kind, w.window);
   }
 }
 
-void node::count_success(session& s, const plan& how, const wait_report& ended) {
+void node::count_success(session& s, park_kind park, size_t plan_number, const wait_report& ended) {
   for (wait_counts* counts : {&totals_, &s.waits}) {
     ++counts->completed;
-    if (how.park == park_kind::poll) continue;
+    if (park == park_kind::poll) continue;
     counts->waited_ns = (duration{counts->waited_ns} + ended.wait).ns;
   }
   kinds_.add(ended.kind);
   s.kinds.add(ended.kind);
-  statistics_.add(how, ended);
+  statistics_.add(plan_number, ended);
 }
 
 // ---- what owners tell
@@ -374,7 +375,8 @@ void node::record(session& s, const proto::outcome_entry& e) {
   told.parks = e.parks;
   told.backstop_queries = e.backstop_queries;
   const bands& plans = s.published[0]->select(point ? point->name : std::string_view{});
-  count_success(s, plans.select(e.rows), told);
+  const plan& how = plans.select(e.rows);
+  count_success(s, how.park, statistics_.number_of(how), told);
   readback* history = point ? &point->history : stream ? &stream->history : nullptr;
   if (!history) return;  // the stream was closed before its last outcome came
   const duration value{e.sample_ns};

@@ -17,59 +17,76 @@ reactor::~reactor() {
 reactor::root* reactor::spawn(task<> t) {
   if (free_.empty()) {
     roots_.push_back(std::make_unique<root>());
+    free_.reserve(roots_.capacity());
     free_.push_back(roots_.back().get());
-    grow_tables();
   }
   root* r = free_.back();
   free_.pop_back();
   *r = root{};
-  r->armed_index = none;
-  r->heap_index = none;
+  r->go = resume;
   auto frame = t.release();
   GAR_ASSERT(frame && !frame.done());
   frame.promise().root = r;
   r->failure = &frame.promise().failure;
   r->outermost = frame;
   r->resume = frame;
-  ready_.push_back(r);
+  start(*r);
   return r;
+}
+
+void reactor::start(pending& who) {
+  if (++tasks_ > room_) grow_tables();
+  ready_.push_back(&who);
 }
 
 // Here, and never on the way from a store to a wake.
 void reactor::grow_tables() {
-  if (ready_.capacity() >= roots_.size() && running_.capacity() >= roots_.size()) return;
-  const size_t room = roots_.size() * 2;
-  free_.reserve(room);
-  ready_.reserve(room);
-  yielded_.reserve(room);
-  running_.reserve(room);
-  armed_.reserve(room);
-  heap_.reserve(room);
+  room_ = tasks_ * 2;
+  ready_.reserve(room_);
+  yielded_.reserve(room_);
+  running_.reserve(room_);
+  armed_.reserve(room_);
+  heap_.reserve(room_);
 }
 
-void reactor::wake(root& who) {
-  if (who.now == root::state::waiting && who.takes_events) {
+void reactor::wake(pending& who) {
+  if (who.now == pending::state::waiting && who.takes_events) {
     make_ready(who, woke::event);
   } else {
     who.wake_again = true;
   }
 }
 
-void reactor::cancel(root& who) {
+void reactor::cancel(pending& who) {
   who.cancelled = true;
-  if (who.now == root::state::waiting) make_ready(who, woke::cancelled);
+  if (who.now == pending::state::waiting) make_ready(who, woke::cancelled);
+}
+
+void reactor::take_off(pending& who) {
+  GAR_ASSERT(who.now != pending::state::running);
+  disarm(who);
+  if (who.now == pending::state::ready) {
+    std::erase(ready_, &who);
+    std::erase(yielded_, &who);
+    std::replace(running_.begin(), running_.end(), &who, static_cast<pending*>(nullptr));
+  }
+  --tasks_;
+}
+
+void reactor::forget(pending& who) {
+  take_off(who);
 }
 
 void reactor::forget(root& who) {
-  GAR_ASSERT(who.outermost && who.now != root::state::running);
-  disarm(who);
-  if (who.now == root::state::ready) {
-    std::erase(ready_, &who);
-    std::erase(yielded_, &who);
-    std::replace(running_.begin(), running_.end(), &who, static_cast<root*>(nullptr));
-  }
+  GAR_ASSERT(who.outermost);
+  take_off(who);
   std::exchange(who.outermost, nullptr).destroy();
   free_.push_back(&who);
+}
+
+void reactor::ended(pending& who) {
+  GAR_ASSERT(who.now == pending::state::running);
+  --tasks_;
 }
 
 std::exception_ptr reactor::take_failure() {
@@ -93,14 +110,23 @@ void reactor::run_ready() {
   yielded_.clear();
   // By index: a task that spawns may grow the table, one that forgets leaves a hole in it.
   for (size_t i = 0; i < running_.size(); ++i) {
-    root* r = std::exchange(running_[i], nullptr);
-    if (!r) continue;
+    pending* who = std::exchange(running_[i], nullptr);
+    if (!who) continue;
     ++statistics_.polls;
-    r->now = root::state::running;
-    r->resume.resume();
-    if (r->outermost.done()) end(*r);
+    who->now = pending::state::running;
+    who->go(*this, *who);  // may have ended it
   }
   running_.clear();
+}
+
+void reactor::resume(reactor& owner, pending& who) {
+  root& r = static_cast<root&>(who);
+  r.resume.resume();
+  if (!r.outermost.done()) return;
+  if (*r.failure) owner.failures_.push_back(*r.failure);
+  owner.ended(r);
+  std::exchange(r.outermost, nullptr).destroy();
+  owner.free_.push_back(&r);
 }
 
 namespace {
@@ -131,90 +157,83 @@ size_t reactor::look() {
   return ready_.size() - ready_before;
 }
 
-bool reactor::suspend(root& who, std::coroutine_handle<> at, const suspension& s) {
+bool reactor::suspend_root(root& who, std::coroutine_handle<> at, const wanted& w) {
   who.resume = at;
-  if (who.inline_only) return !answer_inline(who, s);
-  who.takes_events = s.takes_events;
-  who.parked_before = statistics_.parked;
-  if (who.cancelled) {
-    make_ready(who, woke::cancelled);
-  } else if (s.takes_events && std::exchange(who.wake_again, false)) {
-    make_ready(who, woke::event);
-  } else if (!s.what.empty() && s.what.complete()) {
-    make_ready(who, woke::complete);
-  } else {
-    arm(who, s);
-  }
+  if (who.inline_only) return !answer_inline(who, w);
+  suspend(who, w);
   return true;
 }
 
-bool reactor::answer_inline(root& who, const suspension& s) const {
-  const bool complete = !s.what.empty() && s.what.complete();
-  who.why = complete ? woke::complete : woke::deadline;
-  return complete || s.deadline <= now_;
+void reactor::suspend(pending& who, const wanted& w) {
+  who.takes_events = w.takes_events;
+  who.parked_before = static_cast<uint32_t>(statistics_.parked);
+  if (who.cancelled) return make_ready(who, woke::cancelled);
+  if (w.takes_events && who.wake_again) {
+    who.wake_again = false;
+    return make_ready(who, woke::event);
+  }
+  if (!w.what.empty() && w.what.complete()) return make_ready(who, woke::complete);
+  arm(who, w);
 }
 
-void reactor::arm(root& who, const suspension& s) {
-  who.now = root::state::waiting;
-  who.deadline = s.deadline;
-  const bool rested = std::exchange(who.rested, s.what.empty());
-  if (!s.what.empty()) {
+bool reactor::answer_inline(root& who, const wanted& w) const {
+  const bool complete = !w.what.empty() && w.what.complete();
+  who.why = complete ? woke::complete : woke::deadline;
+  return complete || w.deadline <= now_;
+}
+
+void reactor::arm(pending& who, const wanted& w) {
+  who.now = pending::state::waiting;
+  who.deadline = w.deadline;
+  const bool rested = who.rested;
+  who.rested = w.what.empty();
+  if (!w.what.empty()) {
     expecting_ = expecting_ || rested;
-    who.armed_index = armed_.size();
-    armed_.push_back({s.what.word(), s.what.target(), s.park ? s.park : park_longest, &who});
+    who.armed_index = static_cast<uint32_t>(armed_.size());
+    armed_.push_back({w.what.word(), w.what.target(), w.park ? w.park : park_longest, &who});
   }
-  if (s.deadline != instant::never()) heap_push(who);
+  if (w.deadline != instant::never()) heap_push(who);
 }
 
 bool reactor::yield_from(root& who, std::coroutine_handle<> at) {
   who.resume = at;
   if (who.inline_only) return false;  // nobody else to give way to
-  make_ready(who, woke::event, yielded_);
+  yield(who);
   return true;
 }
 
-void reactor::make_ready(root& who, woke why) {
-  make_ready(who, why, ready_);
-}
-
-void reactor::make_ready(root& who, woke why, std::vector<root*>& queue) {
+void reactor::make_ready(pending& who, woke why, std::vector<pending*>& queue) {
   disarm(who);
   ++statistics_.woken;
   who.why = why;
-  who.now = root::state::ready;
+  who.now = pending::state::ready;
   queue.push_back(&who);
 }
 
-void reactor::disarm(root& who) {
-  if (who.armed_index != none) {
+void reactor::disarm(pending& who) {
+  if (who.armed_index != pending::nowhere) {
     armed_[who.armed_index] = armed_.back();
     armed_[who.armed_index].who->armed_index = who.armed_index;
     armed_.pop_back();
-    who.armed_index = none;
+    who.armed_index = pending::nowhere;
   }
-  if (who.heap_index != none) heap_remove(who);
+  if (who.heap_index != pending::nowhere) heap_remove(who);
 }
 
-void reactor::end(root& who) {
-  if (*who.failure) failures_.push_back(*who.failure);
-  std::exchange(who.outermost, nullptr).destroy();
-  free_.push_back(&who);
-}
-
-void reactor::heap_place(size_t index, root* who) {
+void reactor::heap_place(size_t index, pending* who) {
   heap_[index] = who;
-  who->heap_index = index;
+  who->heap_index = static_cast<uint32_t>(index);
 }
 
-void reactor::heap_push(root& who) {
+void reactor::heap_push(pending& who) {
   heap_.push_back(&who);
-  who.heap_index = heap_.size() - 1;
+  who.heap_index = static_cast<uint32_t>(heap_.size() - 1);
   sift_up(who.heap_index);
 }
 
-void reactor::heap_remove(root& who) {
-  const size_t index = std::exchange(who.heap_index, none);
-  root* last = heap_.back();
+void reactor::heap_remove(pending& who) {
+  const size_t index = std::exchange(who.heap_index, pending::nowhere);
+  pending* last = heap_.back();
   heap_.pop_back();
   if (last == &who) return;
   heap_place(index, last);
@@ -223,7 +242,7 @@ void reactor::heap_remove(root& who) {
 }
 
 void reactor::sift_up(size_t index) {
-  root* moving = heap_[index];
+  pending* moving = heap_[index];
   while (index > 0) {
     const size_t parent = (index - 1) / 2;
     if (heap_[parent]->deadline <= moving->deadline) break;
@@ -234,7 +253,7 @@ void reactor::sift_up(size_t index) {
 }
 
 void reactor::sift_down(size_t index) {
-  root* moving = heap_[index];
+  pending* moving = heap_[index];
   for (;;) {
     size_t child = 2 * index + 1;
     if (child >= heap_.size()) break;

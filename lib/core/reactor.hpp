@@ -1,7 +1,9 @@
 // Reactor: many waits as tasks of one thread, with one place where the thread may idle.
 //
-// A task suspends with what it waits for: a memory descriptor, a deadline, both, or neither (then
-// only `wake` or `cancel` resumes it). One turn (see `turn` below):
+// A task is a `pending`: a few words that say whom to call. A coroutine is one kind of it (`root`),
+// a delegated wait another (delegated_wait.hpp), which costs no frame. It suspends with what it
+// waits for: a memory descriptor, a deadline, both, or neither (then only `wake` or `cancel`
+// resumes it). One turn (see `turn` below):
 //
 //   1. run every task that is ready, once each, in the order they became ready; those that yielded
 //      come last, after what the look woke meanwhile
@@ -15,6 +17,8 @@
 // past a deadline, nor parks longer than `park_max`; every complete descriptor is woken by the look
 // that sees it, and a task whose answer is there already still queues for its turn, so no stream
 // starves another. Where a descriptor is complete and the deadline passed too, complete wins.
+// Ownership: roots are the reactor's; any other pending is its caller's, from `start` until `ended`
+// or `forget`.
 // Threads: everything here belongs to the reactor's thread. Blocking: never, but in the idle port.
 // Allocation: roots and tables grow to their high-water mark and stay.
 // Time: the tasks of one turn all see the time of the look before it; the turn alone advances it.
@@ -56,22 +60,41 @@ class reactor {
 
   enum class woke : uint8_t { complete, deadline, cancelled, event };
 
-  // One spawned task. Its address is stable until the task ends.
-  struct root {
+  // One task, whose address is stable until it ends. When it was woken `go` is called, which
+  // suspends, yields or ends it before it returns.
+  struct pending {
+    enum class state : uint8_t { ready, running, waiting };
+    static constexpr uint32_t nowhere = UINT32_MAX;
+
+    void (*go)(reactor&, pending&) = nullptr;
+    instant deadline = instant::never();
+    uint32_t armed_index = nowhere;
+    uint32_t heap_index = nowhere;
+    uint32_t parked_before = 0;  // the reactor's park count when it suspended
+    woke why = woke::event;
+    state now = state::ready;
+    bool cancelled : 1 = false;
+    bool rested : 1 = true;        // it was spawned, or slept, since it last waited for a word
+    bool takes_events : 1 = true;  // false while it sleeps: a wake is then kept for later
+    bool inline_only : 1 = false;  // of run_inline: suspending it is PendedInline
+    bool wake_again : 1 = false;   // woken while it could not take it
+  };
+  static_assert(sizeof(pending) == 32);
+
+  // A spawned coroutine.
+  struct root : pending {
     std::coroutine_handle<> outermost;
     std::coroutine_handle<> resume;
     std::exception_ptr* failure = nullptr;
+  };
+
+  // What a task suspends for. `what` may be empty. `park` is the longest single park to take for
+  // it; 0 leaves it to `park_longest`.
+  struct wanted {
+    memory_descriptor what;
     instant deadline = instant::never();
-    uint64_t parked_before = 0;  // the reactor's park count when it suspended
-    size_t armed_index = 0;
-    size_t heap_index = 0;
-    woke why = woke::event;
-    enum class state : uint8_t { ready, running, waiting } now = state::ready;
-    bool cancelled = false;
-    bool rested = true;        // it was spawned, or slept, since it last waited for a word
-    bool takes_events = true;  // false while it sleeps: a wake is then kept for later
-    bool inline_only = false;  // of run_inline: suspending it is PendedInline
-    bool wake_again = false;   // woken while it could not take it
+    duration park;
+    bool takes_events = true;
   };
 
   reactor() = default;
@@ -83,17 +106,30 @@ class reactor {
 
   // Takes the task over; it runs in the next turn. The root is valid until the task ends.
   root* spawn(task<> t);
+  // The same for a task that is no coroutine, and is new. `go` ends it by `ended`.
+  void start(pending& who);
   // Resumes a task that waits, with why == event. While the task runs, is ready or sleeps the wake
   // is remembered, once, and ends its next wait.
-  void wake(root& who);
+  void wake(pending& who);
   // Resumes a task that waits or sleeps, with why == cancelled; its later suspensions end the same
   // way, each in its turn.
-  void cancel(root& who);
-  // Ends a task that is not running: its frame is destroyed where it stands.
+  void cancel(pending& who);
+  // Ends a task that is not running, where it stands; a coroutine's frame is destroyed.
+  void forget(pending& who);
   void forget(root& who);
 
+  // ---- For the `go` of a task that is no coroutine, as its last word.
+  void suspend(pending& who, const wanted& w);
+  // Lets every other ready task have its turn first, and what completed meanwhile too.
+  void yield(pending& who) { make_ready(who, woke::event, yielded_); }
+  void ended(pending& who);
+  // Since it suspended.
+  uint32_t parks_of(const pending& who) const {
+    return static_cast<uint32_t>(statistics_.parked) - who.parked_before;
+  }
+
   instant now() const { return now_; }
-  size_t tasks() const { return roots_.size() - free_.size(); }
+  size_t tasks() const { return tasks_; }
   size_t armed() const { return armed_.size(); }
   size_t timers() const { return heap_.size(); }
   bool has_ready() const { return !ready_.empty() || !yielded_.empty(); }
@@ -116,34 +152,29 @@ class reactor {
   std::exception_ptr take_failure();
 
   // Awaitable: suspends until `what` is complete, `deadline` has come, or somebody wakes the task.
-  // `what` may be empty. `park` is the longest single park to take for it; 0 leaves it to
-  // `park_longest`.
   struct suspension {
     reactor& owner;
-    memory_descriptor what;
-    instant deadline = instant::never();
-    duration park;
-    bool takes_events = true;
+    wanted by;
     root* who = nullptr;
 
     bool await_ready() const { return false; }
     template <class P>
     bool await_suspend(std::coroutine_handle<P> at) {
       who = at.promise().root;
-      return owner.suspend(*who, at, *this);
+      return owner.suspend_root(*who, at, by);
     }
     woke await_resume() const { return who->why; }
   };
   suspension wait(memory_descriptor what, instant deadline = instant::never(), duration park = {}) {
-    return {*this, what, deadline, park};
+    return {*this, {what, deadline, park}};
   }
   // Until `at` or cancel(), whatever wakes come meanwhile.
-  suspension sleep_until(instant at) { return {*this, {}, at, {}, false}; }
+  suspension sleep_until(instant at) { return {*this, {{}, at, {}, false}}; }
   // Until wake() or cancel().
-  suspension wait_event(instant deadline = instant::never()) { return {*this, {}, deadline, {}}; }
+  suspension wait_event(instant deadline = instant::never()) { return {*this, {{}, deadline, {}}}; }
 
-  // Awaitable: lets every other ready task have its turn first, and what completed meanwhile too.
-  struct yield {
+  // Awaitable: as `yield`.
+  struct yielding {
     reactor& owner;
     bool await_ready() const { return false; }
     template <class P>
@@ -152,42 +183,43 @@ class reactor {
     }
     void await_resume() const {}
   };
-  yield yield_now() { return {*this}; }
+  yielding yield_now() { return {*this}; }
 
  private:
-  friend struct suspension;
   struct armed_word {
     const uint64_t* word;
     uint64_t target;
     duration park;
-    root* who;
+    pending* who;
   };
-  static constexpr size_t none = SIZE_MAX;
 
+  static void resume(reactor& owner, pending& who);
   // false: the task goes on at once; only inline, where nobody waits for a turn.
-  bool suspend(root& who, std::coroutine_handle<> at, const suspension& s);
-  bool answer_inline(root& who, const suspension& s) const;
-  void arm(root& who, const suspension& s);
+  bool suspend_root(root& who, std::coroutine_handle<> at, const wanted& w);
   bool yield_from(root& who, std::coroutine_handle<> at);
-  void make_ready(root& who, woke why);
-  void make_ready(root& who, woke why, std::vector<root*>& queue);
-  void disarm(root& who);
-  void end(root& who);
+  bool answer_inline(root& who, const wanted& w) const;
+  void arm(pending& who, const wanted& w);
+  void make_ready(pending& who, woke why) { make_ready(who, why, ready_); }
+  void make_ready(pending& who, woke why, std::vector<pending*>& queue);
+  void disarm(pending& who);
+  void take_off(pending& who);
   void grow_tables();
-  void heap_push(root& who);
-  void heap_remove(root& who);
-  void heap_place(size_t index, root* who);
+  void heap_push(pending& who);
+  void heap_remove(pending& who);
+  void heap_place(size_t index, pending* who);
   void sift_up(size_t index);
   void sift_down(size_t index);
 
   frame_pool frames_;  // first: frames are freed into it until the end
   std::vector<std::unique_ptr<root>> roots_;
   std::vector<root*> free_;
-  std::vector<root*> ready_;
-  std::vector<root*> yielded_;  // ready too, after all of ready_
-  std::vector<root*> running_;
+  size_t tasks_ = 0;
+  size_t room_ = 0;  // of the tables, in tasks
+  std::vector<pending*> ready_;
+  std::vector<pending*> yielded_;  // ready too, after all of ready_
+  std::vector<pending*> running_;
   std::vector<armed_word> armed_;
-  std::vector<root*> heap_;  // binary heap by deadline
+  std::vector<pending*> heap_;  // binary heap by deadline
   std::vector<std::exception_ptr> failures_;
   instant now_;
   duration park_max_;

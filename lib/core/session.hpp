@@ -5,17 +5,18 @@
 //
 // Streams and points are tables of the session alone: what one client does never moves another's.
 //
-// Invariants: `cookies` and `ring` hold exactly the session's pending waits; a stream's id on the
-// wire is its index and generation, and a closed stream's index comes back with a new generation.
-// Threads: one. Ownership: the node's.
+// Invariants: `by_message` and `ring` hold exactly the session's pending waits; a stream's id on
+// the wire is its index and generation, and a closed stream's index comes back with a new
+// generation. Threads: one. Ownership: the node's.
 #pragma once
 
 #include <algorithm>
 #include <array>
+#include <boost/unordered/unordered_flat_map.hpp>
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "lib/core/codec.hpp"
@@ -24,6 +25,7 @@
 #include "lib/core/node_snapshot.hpp"
 #include "lib/core/plan_registry.hpp"
 #include "lib/core/slot_table.hpp"
+#include "lib/core/wait_statistics.hpp"
 
 namespace gar {
 
@@ -61,29 +63,77 @@ struct session_point {
 };
 
 struct pending_wait {
-  session_id session = 0;
+  enum class state : uint8_t { free, running, cancelled };
+
+  instant start;
   uint64_t cookie = 0;
   uint32_t stream = 0;
-  uint32_t point = 0;  // 0: the stream's own history
-  uint32_t point_version = 0;
-  plan how;
-  instant start;
-  bool cancelled = false;
+  uint32_t point_version = 0;  // of a free place of message_books: the next one
+  uint16_t point = 0;          // 0: the stream's own history
+  uint8_t window = 1;          // of samples, where its end is remembered
+  state now = state::free;
+  uint8_t plan_number = 0;  // in wait_statistics
+  park_kind park = park_kind::poll;
+};
+static_assert(sizeof(pending_wait) == 32);
+static_assert(wait_statistics::plans_max <= UINT8_MAX);
+static_assert(proto::points_per_client_max <= UINT16_MAX);
+
+// The waits that came by messages: the client names them by their cookie, gard by their place.
+class message_books {
+ public:
+  size_t pending() const { return by_cookie_.size(); }
+  bool has(uint64_t cookie) const { return by_cookie_.contains(cookie); }
+  std::optional<uint32_t> find(uint64_t cookie) const {
+    const auto at = by_cookie_.find(cookie);
+    return at == by_cookie_.end() ? std::nullopt : std::optional(at->second);
+  }
+  pending_wait& at(uint32_t place) { return places_[place]; }
+
+  // The cookie is in use nowhere.
+  uint32_t put(const pending_wait& w) {
+    const uint32_t place = free_;
+    if (place == places_.size()) {
+      places_.push_back(w);
+      free_ = place + 1;
+    } else {
+      free_ = std::exchange(places_[place], w).point_version;
+    }
+    by_cookie_.emplace(w.cookie, place);
+    return place;
+  }
+  // Nothing where none is there.
+  std::optional<pending_wait> take(uint32_t place) {
+    if (place >= places_.size() || places_[place].now == pending_wait::state::free) return {};
+    const pending_wait w = std::exchange(places_[place], {});
+    places_[place].point_version = std::exchange(free_, place);
+    by_cookie_.erase(w.cookie);
+    return w;
+  }
+  template <class See>
+  void for_each(See&& see) const {
+    for (const pending_wait& w : places_) {
+      if (w.now != pending_wait::state::free) see(w);
+    }
+  }
+
+ private:
+  std::vector<pending_wait> places_;
+  uint32_t free_ = 0;  // the place that is taken next; the first unused one where none is free
+  boost::unordered_flat_map<uint64_t, uint32_t> by_cookie_;
 };
 
 // The waits that came by the client's ring: their slot is their name.
 struct ring_books {
-  struct taken {
-    wait_id id = 0;  // 0: nothing is in flight in this slot
-    pending_wait wait;
-  };
-
   uint32_t entries = 0;
-  std::vector<taken> slots;  // as far as used
+  std::vector<pending_wait> slots;  // as far as used
   size_t pending = 0;
 
-  taken& at(uint16_t slot) {
-    if (slot >= slots.size()) slots.resize(std::min<size_t>(entries, size_t{slot} * 2 + 16));
+  pending_wait& at(size_t slot) {
+    if (slot >= slots.size()) {
+      slots.reserve(entries);  // once: grown in steps it would leave holes as large as itself
+      slots.resize(slot + 1);
+    }
     return slots[slot];
   }
 };
@@ -112,7 +162,7 @@ struct session {
   std::vector<uint32_t> free_streams;
   uint32_t open_streams = 0;
   std::vector<session_point> points;  // by number, as far as named; [0] is not used
-  std::unordered_map<uint64_t, wait_id> cookies;
+  message_books by_message;
   std::optional<ring_books> ring;  // for a client that is notified through one
   std::array<std::shared_ptr<const published_plans>, 2> published;  // newest first
 
@@ -120,7 +170,7 @@ struct session {
   kind_counts kinds;
   uint64_t refusals = 0;
 
-  size_t pending() const { return cookies.size() + (ring ? ring->pending : 0); }
+  size_t pending() const { return by_message.pending() + (ring ? ring->pending : 0); }
   // nullptr unless this very stream is open.
   session_stream* stream_of(uint32_t index, uint32_t generation) {
     if (index >= streams.size()) return nullptr;

@@ -15,20 +15,25 @@
 // Invariants: at most one probe is due or outstanding per stream; an answer counts only with the
 // probe id that is outstanding; every wait that is ended through `end` gives exactly one completion
 // entry and one wait_end, every one that is dropped gives none.
-// Of a client with a ring, waits that came by it are found by their slot, and their completions are
-// written into the ring where the wait ends; flush makes them seen, and wakes once.
+// A wait is found by its place on its session, that of one by ring being its slot; the completion
+// of such a one is written into the ring where the wait ends; flush makes it seen, and wakes once.
 //
 // Threads: one at a time (the reactor's, or whoever holds the pool's lock). Blocking: never.
-// Allocation: tables grow to their high-water mark when a wait is added, bounded by the session's
-// limits; `end` and `flush` of completions by ring allocate nothing.
+// Allocation: entries come in blocks, tables grow to their high-water mark, both when a wait is
+// added, bounded by the session's limits; `end` and `flush` of completions by ring allocate
+// nothing. What a failing device said is kept aside, where there is a failure.
 // Ownership: an attached ring lives until its session is dropped.
-// `Host` is what the executor keeps with each wait: how it is woken.
+// `Host` is what the executor keeps with each wait, as a base of its entry: how it is woken.
 #pragma once
 
 #include <algorithm>
 #include <atomic>
-#include <deque>
+#include <boost/intrusive/list.hpp>
+#include <boost/pool/pool.hpp>
 #include <memory>
+#include <new>
+#include <string>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -46,15 +51,37 @@ template <class Host>
 class wait_board {
  public:
   struct session_state;
-  struct entry {
-    wait_start what;
-    std::optional<result<void>> verdict;  // the owner's: done, or Backend
-    wait_stop stop = wait_stop::none;
-    bool wants_probe = false;
-    size_t index = 0;  // in its stream's list
+  using hook = boost::intrusive::list_member_hook<
+      boost::intrusive::link_mode<boost::intrusive::normal_link>>;
+  // The owner's.
+  enum class verdict : uint8_t { none, done, failed };
+
+  struct entry : Host {
+    wait_terms how;
+    memory_descriptor word;
+    uint64_t cookie = 0;
     session_state* of = nullptr;
-    Host host{};
+    hook in_stream;
+    hook in_wanting;
+    uint32_t stream = 0;
+    uint32_t place = 0;
+    wait_board::verdict said = verdict::none;
+    wait_stop stop = wait_stop::none;
+    bool word_authority = false;
+    bool by_ring = false;
+    bool wants_probe = false;
   };
+  static_assert(std::is_trivially_destructible_v<Host>, "the pool frees what is left");
+
+  // What the owner's device said about a wait that failed.
+  struct failure {
+    int32_t status = 0;
+    std::string call;
+  };
+
+  wait_board() = default;
+  wait_board(const wait_board&) = delete;
+  wait_board& operator=(const wait_board&) = delete;
 
   // The session has a ring. The state is valid until the session was dropped and its waits ended.
   session_state& attach(session_id session, client_ring& ring) {
@@ -66,20 +93,20 @@ class wait_board {
   entry& add(const wait_start& what) { return add(state_of(what.session), what); }
   entry& add(session_state& session, const wait_start& what) {
     entry& e = make_entry();
-    e.what = what;
+    e.how = what.how;
+    e.word = what.word;
+    e.cookie = what.cookie;
     e.of = &session;
-    std::vector<entry*>& waits = stream_of(e).waits;
-    e.index = waits.size();
-    waits.push_back(&e);
+    e.stream = what.stream;
+    e.place = what.place;
+    e.word_authority = what.word_authority;
+    e.by_ring = what.by_ring;
+    stream_of(session, what).waits.push_back(e);
+    place_of(e) = &e;
     ++session.waits;
     ++waits_;
-    if (what.by_ring) {
-      slot_of(session, static_cast<uint16_t>(what.cookie)) = &e;
-    } else {
-      by_id_.emplace(what.id, &e);
-      if (session.completions.capacity() < session.waits) {
-        session.completions.reserve(2 * session.waits);
-      }
+    if (!what.by_ring && session.completions.capacity() < session.waits) {
+      session.completions.reserve(2 * session.waits);
     }
     return e;
   }
@@ -96,26 +123,27 @@ class wait_board {
     touch(session);
   }
 
-  entry* find(wait_id id) {
-    const auto at = by_id_.find(id);
-    return at == by_id_.end() ? nullptr : at->second;
+  entry* find(const wait_name& which) {
+    const auto at = sessions_.find(which.session);
+    if (at == sessions_.end()) return nullptr;
+    const std::vector<entry*>& places = at->second->by_place;
+    return which.place < places.size() ? places[which.place] : nullptr;
   }
+  // What the device said; of a wait that failed by its owner's verdict.
+  const failure& failure_of(const entry& e) const { return failures_.at(&e); }
   size_t waits() const { return waits_; }
   bool knows(session_id session) const { return sessions_.contains(session); }
   uint64_t probes_sent() const { return probes_sent_; }
 
   // A backstop of this wait has come and the word still has not.
   void want_probe(entry& e) {
-    if (e.what.word_authority || e.wants_probe) return;
+    if (e.word_authority || e.wants_probe) return;
     if (planted(bug::backstop_never_due)) return;
     stream_state& s = stream_of(e);
-    if (s.asked_wait == e.what.id && s.outstanding != 0) return;
-    if (s.outstanding != 0) {
-      e.wants_probe = true;
-      s.wanting.push_back(&e);
-      return;
-    }
-    ask(s, e);
+    if (s.outstanding == 0) return ask(s, e);
+    if (s.asked == &e) return;
+    e.wants_probe = true;
+    s.wanting.push_back(e);
   }
 
   // Calls wake(entry&) for each wait that has a verdict now.
@@ -133,21 +161,17 @@ class wait_board {
     s.outstanding = 0;
     if (status.state != proto::probe_pending) judge(s, status, wake);
     while (s.outstanding == 0 && !s.wanting.empty()) {
-      entry* next = s.wanting.front();
+      entry& next = s.wanting.front();
       s.wanting.pop_front();
-      next->wants_probe = false;
-      if (!next->verdict && next->stop == wait_stop::none) ask(s, *next);
+      next.wants_probe = false;
+      if (next.said == verdict::none && next.stop == wait_stop::none) ask(s, next);
     }
   }
 
   // Calls wake(entry&) for each wait that is to stop; its host ends it.
   template <class Wake>
   void stop_all(wait_stop why, Wake&& wake) {
-    for (auto& [id, session] : sessions_) {
-      for (stream_state& s : session->streams) {
-        for (entry* e : s.waits) stop(*e, why, wake);
-      }
-    }
+    for_each([&](entry& e) { stop(e, why, wake); });
   }
   template <class Wake>
   void drop(session_id session, Wake&& wake) {
@@ -155,9 +179,7 @@ class wait_board {
     if (at == sessions_.end()) return;
     at->second->gone = true;
     at->second->ring = nullptr;
-    for (stream_state& s : at->second->streams) {
-      for (entry* e : s.waits) stop(*e, wait_stop::dropped, wake);
-    }
+    for_each_of(*at->second, [&](entry& e) { stop(e, wait_stop::dropped, wake); });
     forget_if_left(*at->second);
   }
   template <class Wake>
@@ -168,36 +190,21 @@ class wait_board {
     }
   }
 
+  // Calls see(entry&) for each wait; it must not end any.
+  template <class See>
+  void for_each(See&& see) {
+    for (auto& [id, session] : sessions_) for_each_of(*session, see);
+  }
+
   // The wait has run to its end. Removes it; `e` is gone afterwards.
+  void end(entry& e, const wait_report& report) { end(e, errc{}, report); }
+  void end(entry& e, errc why) {
+    const bool shuts_down = why == errc::Cancelled && e.stop == wait_stop::shutting_down;
+    end(e, shuts_down ? errc::ShuttingDown : why, {});
+  }
   void end(entry& e, const result<wait_report>& report) {
-    session_state& session = *e.of;
-    const result<wait_report>& how = shown(e, report);
-    const auto slot = static_cast<uint16_t>(e.what.cookie);
-    if (e.stop != wait_stop::dropped) {
-      touch(session);
-      ended_.push_back(note_of(e, how));
-      if (e.what.by_ring) {
-        session.ring->complete(slot, in_ring(completion_of(e, how)));
-        if (planted(bug::credit_returned_twice)) session.ring->complete(slot, {});
-      } else {
-        session.completions.push_back(completion_of(e, how));
-      }
-    }
-    if (e.what.by_ring) {
-      session.by_slot[slot] = nullptr;
-    } else {
-      by_id_.erase(e.what.id);
-    }
-    stream_state& stream = stream_of(e);
-    if (e.wants_probe) std::erase(stream.wanting, &e);  // else a silent owner's list grows
-    std::vector<entry*>& waits = stream.waits;
-    waits[e.index] = waits.back();
-    waits[e.index]->index = e.index;
-    waits.pop_back();
-    --session.waits;
-    --waits_;
-    free_.push_back(&e);
-    forget_if_left(session);
+    if (report) return end(e, *report);
+    end(e, report.error().code());
   }
 
   // Hands over what has gathered since the last flush: first all that ended; then completions by
@@ -247,22 +254,27 @@ class wait_board {
   std::vector<session_id> take_left() { return std::exchange(left_, {}); }
 
  private:
+  template <hook entry::*Hook>
+  using list_of = boost::intrusive::list<entry, boost::intrusive::member_hook<entry, hook, Hook>,
+                                         boost::intrusive::constant_time_size<false>>;
   struct stream_state {
     uint32_t generation = 0;
     uint64_t outstanding = 0;  // probe id; 0: none
     uint64_t asked_sequence = 0;
-    wait_id asked_wait = 0;
-    std::deque<entry*> wanting;
-    std::vector<entry*> waits;
+    const entry* asked = nullptr;  // that the probe is about; null: it has ended
+    list_of<&entry::in_wanting> wanting;
+    list_of<&entry::in_stream> waits;
   };
 
  public:
   // Whoever attached a ring holds it by reference; nothing in it is theirs.
   struct session_state {
+    wait_board* board = nullptr;
     session_id id = 0;
     client_ring* ring = nullptr;
     std::vector<stream_state> streams;
     std::vector<entry*> by_slot;
+    std::vector<entry*> by_place;
     std::vector<proto::completion_entry> completions;
     std::vector<proto::probe_entry> probes;
     size_t waits = 0;
@@ -277,6 +289,7 @@ class wait_board {
     std::unique_ptr<session_state>& session = sessions_[id];
     if (!session) {
       session = std::make_unique<session_state>();
+      session->board = this;
       session->id = id;
       if (touched_.capacity() < sessions_.size()) touched_.reserve(2 * sessions_.size());
     }
@@ -285,36 +298,71 @@ class wait_board {
 
   // All that one wait needs until its end is had here.
   entry& make_entry() {
-    if (free_.empty()) {
-      free_.push_back(&entries_.emplace_back());
-      if (free_.capacity() < entries_.size()) free_.reserve(2 * entries_.size());
-      if (ended_.capacity() < entries_.size()) ended_.reserve(2 * entries_.size());
+    if (waits_ >= room_) {
+      room_ = 2 * (waits_ + 1);
+      ended_.reserve(room_);
     }
-    entry& e = *free_.back();
-    free_.pop_back();
-    std::destroy_at(&e);
-    return *std::construct_at(&e);
+    void* const room = entries_.malloc();
+    if (!room) throw std::bad_alloc();
+    return *new (room) entry();
   }
 
-  static entry*& slot_of(session_state& session, uint16_t slot) {
-    if (slot >= session.by_slot.size()) {
-      session.by_slot.resize(std::min<size_t>(session.ring->entries(), size_t{slot} * 2 + 16));
+  static entry*& place_of(const entry& e) {
+    std::vector<entry*>& places = e.by_ring ? e.of->by_slot : e.of->by_place;
+    if (e.place >= places.size()) {
+      if (e.by_ring) places.reserve(e.of->ring->entries());
+      places.resize(e.place + 1);
     }
-    return session.by_slot[slot];
+    return places[e.place];
   }
 
-  stream_state& stream_of(const entry& e) {
-    std::vector<stream_state>& streams = e.of->streams;
-    if (streams.size() <= e.what.stream) streams.resize(e.what.stream + 1);
-    stream_state& s = streams[e.what.stream];
-    if (s.generation != e.what.stream_generation) {
-      // The slot's earlier stream is closed: nothing of it waits, and its probe will not be
-      // answered.
-      s.generation = e.what.stream_generation;
+  // The wait's stream; of one that is new its earlier stream is closed: nothing of that waits, and
+  // its probe will not be answered.
+  static stream_state& stream_of(session_state& session, const wait_start& what) {
+    std::vector<stream_state>& streams = session.streams;
+    if (streams.size() <= what.stream) streams.resize(what.stream + 1);
+    stream_state& s = streams[what.stream];
+    if (s.generation != what.stream_generation) {
+      s.generation = what.stream_generation;
       s.outstanding = 0;
+      s.asked = nullptr;
       s.wanting.clear();
     }
     return s;
+  }
+  static stream_state& stream_of(const entry& e) { return e.of->streams[e.stream]; }
+
+  template <class See>
+  static void for_each_of(session_state& session, See&& see) {
+    for (stream_state& s : session.streams) {
+      for (entry& e : s.waits) see(e);
+    }
+  }
+
+  void end(entry& e, errc why, const wait_report& report) {
+    session_state& session = *e.of;
+    if (e.stop != wait_stop::dropped) {
+      touch(session);
+      ended_.push_back(note_of(e, why, report));
+      if (e.by_ring) {
+        const auto slot = static_cast<uint16_t>(e.place);
+        session.ring->complete(slot, in_ring(completion_of(e, why, report)));
+        if (planted(bug::credit_returned_twice)) session.ring->complete(slot, {});
+      } else {
+        session.completions.push_back(completion_of(e, why, report));
+      }
+    }
+    place_of(e) = nullptr;
+    if (e.said == verdict::failed) failures_.erase(&e);
+    stream_state& s = stream_of(e);
+    if (e.wants_probe) s.wanting.erase(s.wanting.iterator_to(e));
+    if (s.asked == &e) s.asked = nullptr;
+    s.waits.erase(s.waits.iterator_to(e));
+    std::destroy_at(&e);
+    entries_.free(&e);
+    --session.waits;
+    --waits_;
+    forget_if_left(session);
   }
 
   void touch(session_state& session) {
@@ -324,54 +372,45 @@ class wait_board {
 
   void ask(stream_state& s, const entry& e) {
     s.outstanding = ++last_probe_;
-    s.asked_sequence = e.what.word.target();
-    s.asked_wait = e.what.id;
+    s.asked_sequence = e.word.target();
+    s.asked = &e;
     touch(*e.of);
-    e.of->probes.push_back(
-        {s.outstanding, s.asked_sequence, e.what.stream, e.what.stream_generation});
+    e.of->probes.push_back({s.outstanding, s.asked_sequence, e.stream, s.generation});
   }
 
   template <class Wake>
   void judge(stream_state& s, const proto::status_entry& status, Wake&& wake) {
-    for (entry* e : s.waits) {
-      if (e->verdict) continue;
-      const uint64_t target = e->what.word.target();
+    for (entry& e : s.waits) {
+      if (e.said != verdict::none) continue;
+      const uint64_t target = e.word.target();
       const bool covered =
           reached(status.sequence, target) || planted(bug::probe_answer_of_another_wait);
       if (status.state == proto::probe_done && covered) {
-        e->verdict.emplace();
+        e.said = verdict::done;
       } else if (status.state == proto::probe_failed && target == status.sequence) {
-        e->verdict.emplace(
-            error(errc::Backend, {status.call, std::to_string(status.status)}, status.status));
+        failures_.insert_or_assign(&e, failure{status.status, status.call});
+        e.said = verdict::failed;
       } else {
         continue;
       }
-      wake(*e);
+      wake(e);
     }
   }
 
-  static const result<wait_report>& shown(const entry& e, const result<wait_report>& report) {
-    static const result<wait_report> stopping = error(errc::ShuttingDown);
-    const bool stopped = report.has_error() && report.error().code() == errc::Cancelled;
-    return stopped && e.stop == wait_stop::shutting_down ? stopping : report;
-  }
-
-  static proto::completion_entry completion_of(const entry& e, const result<wait_report>& how) {
+  proto::completion_entry completion_of(const entry& e, errc why, const wait_report& how) const {
     proto::completion_entry c{};
-    c.cookie = e.what.cookie;
-    if (how) {
-      c.wait_ns = how->wait.ns;
-      c.slept_ns = how->slept.ns;
-      c.parks = how->parks;
-      c.backstop_queries = how->backstop_queries;
-      c.kind = static_cast<uint8_t>(how->kind);
-      c.confirmed = e.what.word_authority || e.verdict;
-    } else {
-      c.code = how.error().number();
-      if (how.error().code() == errc::Backend) {
-        c.status = how.error().os_number();
-        proto::set_call(c.call, how.error().arguments().front());
-      }
+    c.cookie = e.cookie;
+    c.code = static_cast<uint16_t>(why);
+    if (c.code == 0) {
+      c.wait_ns = how.wait.ns;
+      c.slept_ns = how.slept.ns;
+      c.parks = how.parks;
+      c.backstop_queries = how.backstop_queries;
+      c.kind = static_cast<uint8_t>(how.kind);
+      c.confirmed = e.word_authority || e.said != verdict::none;
+    } else if (why == errc::Backend) {
+      c.status = failure_of(e).status;
+      proto::set_call(c.call, failure_of(e).call);
     }
     return c;
   }
@@ -390,16 +429,19 @@ class wait_board {
     return c;
   }
 
-  static wait_end note_of(const entry& e, const result<wait_report>& how) {
-    wait_end note{e.what.id, e.what.session, {}, {}};
-    note.by_ring = e.what.by_ring;
-    note.slot = static_cast<uint16_t>(e.what.cookie);
-    if (how) {
-      note.report = *how;
-      note.lost_store = e.verdict && !e.what.word.complete();
-    } else {
-      note.failure = how.error();
-    }
+  static wait_end note_of(const entry& e, errc why, const wait_report& how) {
+    wait_end note;
+    note.session = e.of->id;
+    note.place = e.place;
+    note.by_ring = e.by_ring;
+    note.code = static_cast<uint16_t>(why);
+    if (note.code != 0) return note;
+    note.wait = how.wait;
+    note.slept = how.slept;
+    note.parks = how.parks;
+    note.backstop_queries = how.backstop_queries;
+    note.kind = how.kind;
+    note.lost_store = e.said != verdict::none && !e.word.complete();
     return note;
   }
 
@@ -411,10 +453,11 @@ class wait_board {
   }
 
   session_map sessions_;
-  std::deque<entry> entries_;  // those in use, and those in free_
-  std::vector<entry*> free_;
-  std::unordered_map<wait_id, entry*> by_id_;  // that came by socket
+  static constexpr size_t entries_at_once = 32;
+  boost::pool<> entries_{sizeof(entry), entries_at_once, entries_at_once};
+  std::unordered_map<const entry*, failure> failures_;
   size_t waits_ = 0;
+  size_t room_ = 0;  // of ended_
   std::vector<session_state*> touched_;
   std::vector<wait_end> ended_;
   std::vector<session_id> left_;

@@ -7,6 +7,7 @@
 // Invariants: at most plans_max plans are kept apart, in the order in which they were first seen;
 // what ended under another is counted in `other_plans`. Each successful wait is counted once by its
 // kind and once by its plan.
+// A wait may name its plan by number from its start to its end.
 // Threads: the node's. Allocation: at a plan's first wait. Units: in the names.
 #pragma once
 
@@ -43,9 +44,20 @@ class wait_statistics {
   static constexpr size_t plans_max = 16;
 
   // A wait that succeeded, at gard or at its owner.
-  void add(const plan& how, const wait_report& ended) {
+  void add(const plan& how, const wait_report& ended) { add(number_of(how), ended); }
+  void add(size_t plan_number, const wait_report& ended) {
     by_kind_[static_cast<size_t>(ended.kind)].add(ended.wait);
-    of_plan(how).add(ended);
+    (plan_number < plans_.size() ? plans_[plan_number] : other_plans_).add(ended);
+  }
+  // Below plans_max where the plan is kept apart; else plans_max.
+  size_t number_of(const plan& how) {
+    if (last_ < plans_.size() && plans_[last_].how == how) return last_;
+    for (last_ = 0; last_ < plans_.size(); ++last_) {
+      if (plans_[last_].how == how) return last_;
+    }
+    if (plans_.size() == plans_max) return plans_max;
+    plans_.push_back({how, {}, {}, 0, 0, 0});
+    return last_;
   }
 
   const duration_histogram& of_kind(wait_kind kind) const {
@@ -62,16 +74,6 @@ class wait_statistics {
   }
 
  private:
-  plan_statistics& of_plan(const plan& how) {
-    if (last_ < plans_.size() && plans_[last_].how == how) return plans_[last_];
-    for (last_ = 0; last_ < plans_.size(); ++last_) {
-      if (plans_[last_].how == how) return plans_[last_];
-    }
-    if (plans_.size() == plans_max) return other_plans_;
-    plans_.push_back({how, {}, {}, 0, 0, 0});
-    return plans_.back();
-  }
-
   std::array<duration_histogram, 4> by_kind_;
   std::vector<plan_statistics> plans_;
   plan_statistics other_plans_;

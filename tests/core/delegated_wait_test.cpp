@@ -272,6 +272,68 @@ TEST_F(delegated_wait, ends_with_shutting_down_when_gard_stops_and_none_is_taken
   EXPECT_EQ(world.closed, std::vector<session_id>{a.id});
 }
 
+TEST_F(delegated_wait, is_cancelled_by_its_own_cookie_where_places_are_used_again) {
+  for (int round = 0; round < 3; ++round) {
+    const proto::wait first = a.wait_for(s, 100);
+    const proto::wait second = a.wait_for(s, 100);
+    const proto::wait third = a.wait_for(s, 100);
+    for (const proto::wait& w : {first, second, third}) world.say(a.id, w);
+    world.say(a.id, proto::cancel{second.cookie});
+    EXPECT_EQ(world.ended(a.id).cookie, second.cookie);
+    const proto::wait again = a.wait_for(s, 100);
+    world.say(a.id, again);
+    for (const proto::wait& w : {first, again, third}) {
+      world.say(a.id, proto::cancel{w.cookie});
+      EXPECT_EQ(world.ended(a.id).cookie, w.cookie);
+    }
+    EXPECT_FALSE(world.completion(a.id));
+  }
+  EXPECT_EQ(world.counts().pending, 0u);
+  EXPECT_EQ(world.counts().cancelled, 12u);
+}
+
+TEST_F(delegated_wait, says_what_failed_to_each_wait_for_the_number_and_keeps_nothing_of_it) {
+  for (int round = 1; round <= 2; ++round) {
+    world.say(a.id, a.wait_for(s, 1));
+    world.say(a.id, a.wait_for(s, 1));
+    world.run_to(from_ms(10) + duration{world.clock.now().ns});
+    const auto probes = world.heard<proto::probes>(a.id);
+    ASSERT_TRUE(probes);
+    world.answer(a, probes->entries[0], proto::probe_failed, -round, "cuEventQuery");
+    for (int i = 0; i < 2; ++i) {
+      const auto failed = world.ended(a.id);
+      EXPECT_EQ(failed.status, -round);
+      EXPECT_STREQ(failed.call, "cuEventQuery");
+    }
+  }
+  world.say(a.id, a.wait_for(s, 1));
+  world.store(a, s, 1);
+  EXPECT_EQ(world.ended(a.id).code, 0);
+}
+
+TEST(delegated_waits, leave_nothing_of_them_at_the_reactor_when_they_go_first) {
+  reactor host;
+  const uint64_t word = 0;
+  {
+    delegated_waits waits(host);
+    wait_start w;
+    w.session = 1;
+    w.word = memory_descriptor(word, 1);
+    w.how.park = park_kind::flag;
+    w.how.park_max = w.how.backstop = from_ms(1);
+    for (; w.place < 3; ++w.place) {
+      waits.start(w);
+      host.run_ready();
+    }
+    ++w.place;
+    waits.start(w);  // it has not run yet
+    EXPECT_EQ(host.tasks(), 4u);
+    EXPECT_EQ(host.armed(), 3u);
+  }
+  EXPECT_EQ(host.tasks() + host.armed() + host.timers(), 0u);
+  EXPECT_FALSE(host.has_ready());
+}
+
 TEST_F(delegated_wait, is_refused_for_each_reason_in_the_documented_order) {
   const auto refusal_of = [&](proto::wait w) {
     world.say(a.id, w);

@@ -514,6 +514,55 @@ TEST_F(reactor_turns, a_task_may_forget_another_that_is_about_to_run) {
   EXPECT_EQ(log, "b");
 }
 
+// Waits for a word, yields once, and ends.
+struct bare_task : reactor::pending {
+  bare_task(std::string& to, const uint64_t& awaited) : log(&to), word(&awaited) { go = step; }
+
+  static void step(reactor& owner, reactor::pending& who) {
+    auto& self = static_cast<bare_task&>(who);
+    const char* const steps = "wye";
+    const char now = steps[self.steps++];
+    *self.log += now;
+    if (now == 'w') return owner.suspend(self, {memory_descriptor(*self.word, 1), at_us(500), {}});
+    if (now == 'y') return owner.yield(self);
+    owner.ended(self);
+  }
+
+  std::string* log;
+  const uint64_t* word;
+  int steps = 0;
+};
+
+TEST_F(reactor_turns, a_task_that_is_no_coroutine_is_one_among_them) {
+  bare_task bare(log, word[0]);
+  owner.start(bare);
+  owner.spawn(wait_for_word(owner, {log, 'a'}, word[0], instant::never()));
+  EXPECT_EQ(owner.tasks(), 2u);
+  EXPECT_EQ(log, "");
+  turn_once();
+  EXPECT_EQ(owner.armed(), 2u);
+  proto::store_word(word[0], 1);
+  turn_to_empty();
+  EXPECT_EQ(log, "wya+e") << "what yields comes behind what is ready";
+  EXPECT_EQ(bare.parked_before, 0u);
+  EXPECT_EQ(owner.tasks() + owner.armed() + owner.timers(), 0u);
+  EXPECT_EQ(owner.statistics().polls, 2 + owner.statistics().woken);
+}
+
+TEST_F(reactor_turns, a_task_that_is_no_coroutine_can_be_forgotten_wherever_it_stands) {
+  bare_task fresh(log, word[0]);
+  bare_task waits(log, word[0]);
+  owner.start(waits);
+  turn_once();
+  owner.start(fresh);
+  owner.forget(fresh);
+  owner.forget(waits);
+  proto::store_word(word[0], 1);
+  EXPECT_EQ(turn_once(), turned::empty);
+  EXPECT_EQ(log, "w");
+  EXPECT_EQ(owner.tasks() + owner.armed() + owner.timers(), 0u);
+}
+
 TEST_F(reactor_turns, tasks_spawned_by_a_running_task_run_in_the_next_turn) {
   struct spawner {
     static reactor::task<> run(reactor& owner, std::string& log, int many) {

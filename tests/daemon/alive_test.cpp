@@ -124,14 +124,14 @@ class naive_workers : public testing::Test {
   // A wait that its word will never end.
   void start_wait(uint64_t id, duration sleep = {}) {
     wait_start w;
-    w.id = id;
     w.session = 1;
     w.cookie = id;
+    w.place = static_cast<uint32_t>(id);
     w.word_authority = true;
     w.word = memory_descriptor(word_, 1);
     w.how.park = park_kind::poll;
-    w.sleep = sleep;
-    w.start = clock_.now();
+    w.how.sleep = sleep;
+    w.how.start = clock_.now();
     pool.start(w, link_);
   }
 

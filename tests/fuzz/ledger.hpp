@@ -73,7 +73,7 @@ class ledger {
     }
     switch (static_cast<errc>(code)) {
       case errc::TimedOut:
-        return must(now >= w.deadline);
+        return must(now >= w.how.deadline);
       case errc::Cancelled:
         return must(cancelled);
       case errc::Backend: {

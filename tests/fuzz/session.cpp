@@ -349,8 +349,8 @@ class script {
     e.stream_generation = w.stream_generation;
     const uint64_t* word = word_of(s);
     if (word) e.word = memory_descriptor(*word, w.target);
-    e.start = core_.clock.now() - duration{std::min(w.age_ns, proto::age_ns_max)};
-    if (w.timeout_ns != 0) e.deadline = e.start + duration{w.timeout_ns};
+    e.how.start = core_.clock.now() - duration{std::min(w.age_ns, proto::age_ns_max)};
+    if (w.timeout_ns != 0) e.how.deadline = e.how.start + duration{w.timeout_ns};
     return e;
   }
   void take(session_id id) { core_.take_ring(id); }
