@@ -68,7 +68,7 @@ def main(build):
                     environment = quiet_environment(
                         GARD_SOCKET=node.socket, GARD_CONTROL=node.control, TMPDIR=place,
                         PATH=f"{build}/bin:{os.environ['PATH']}")
-                    ended = subprocess.run(["bash", "-euo", "pipefail", "-c", text], check=False,
+                    ended = subprocess.run(["bash", "-eu", "-c", text], check=False,
                                            capture_output=True, text=True, timeout=200,
                                            cwd=place, env=environment)
                     if ended.returncode != 0:
