@@ -106,6 +106,12 @@ const std::vector<bench_case>& all_cases() {
        "their time, the service thread",
        {},
        run_syscalls},
+      {"traced_wait",
+       "what does a trace that is on cost a wait?",
+       "the same wait with none",
+       "reading the trace over the control socket",
+       {{"traced_over_untraced", 1.5}},
+       run_traced_wait},
   };
   return cases;
 }

@@ -134,5 +134,6 @@ case_result run_footprint(const options&);
 case_result run_start(const options&);
 case_result run_sleep(const options&);
 case_result run_syscalls(const options&);
+case_result run_traced_wait(const options&);
 
 }  // namespace gar::bench

@@ -285,6 +285,11 @@ result<uint32_t> client_sockets::make_ring(session_id of, uint32_t entries) {
   return flag;
 }
 
+duration_histogram client_sockets::told(session_id who) const {
+  const auto at = clients_.find(who);
+  return at == clients_.end() ? duration_histogram{} : at->second.link->told().read();
+}
+
 void client_sockets::carry_out() {
   carry_effects();
   to_.waits->kick();

@@ -68,6 +68,9 @@ class client_sockets {
   result<lines_view> make_page(session_id of);
   result<uint32_t> make_ring(session_id of, uint32_t entries);
 
+  // How long after the look that saw a word this client was told; empty where nothing is known.
+  duration_histogram told(session_id who) const;
+
   // Carries out what the node wants; after each call into the node that others make.
   void carry_out();
   // The executor has ended, and given back the sockets that it carried.

@@ -61,6 +61,14 @@ class answerer {
         return plan_show();
       case request_op::metrics:
         return success_json({{"text", node_.metrics(request.dialect)}});
+      case request_op::figures:
+        return success_json(figures_json(node_.figures()));
+      case request_op::events:
+        return events(request.after);
+      case request_op::trace:
+        return trace(request.trace_for);
+      case request_op::trace_read:
+        return read_trace(request.trace);
       case request_op::plan_set:
         return plan_set(request);
       case request_op::plan_unset:
@@ -98,6 +106,33 @@ class answerer {
     list_text text("plans", R"("generation":)" + generation + ",");
     text.add(visible_plans(), plan_json);
     return text.end();
+  }
+
+  std::string events(std::optional<uint64_t> after) {
+    const engine::events_part part = node_.events(scope_, after);
+    json::array shown;
+    for (const node_event& e : part.read.events) shown.push_back(event_json(e));
+    return success_json({{"log", part.log},
+                         {"now_ns", part.now.ns},
+                         {"next", part.read.next},
+                         {"lost", part.read.lost},
+                         {"more", part.read.more},
+                         {"events", std::move(shown)}});
+  }
+
+  std::string trace(duration how_long) {
+    const result<uint64_t> begun = node_.trace(how_long);
+    if (!begun) return refusal_json(begun.error());
+    return success_json({{"trace", *begun}});
+  }
+
+  std::string read_trace(uint64_t which) {
+    const result<tracing::part> part = node_.read_trace(which);
+    if (!part) return refusal_json(part.error());
+    json::array shown;
+    for (const traced_wait& w : part->waits) shown.push_back(traced_json(w));
+    return success_json(
+        {{"waits", std::move(shown)}, {"lost", part->lost}, {"ended", part->ended}});
   }
 
   std::string plan_set(const control_request& request) {

@@ -12,7 +12,6 @@
 #include "daemon/client_sockets.hpp"
 #include "daemon/latency_keeper.hpp"
 #include "daemon/log.hpp"
-#include "lib/core/node_metrics.hpp"
 #include "lib/linux/probe.hpp"
 #include "lib/linux/process_usage.hpp"
 #include "lib/linux/thread_placement.hpp"
@@ -29,6 +28,7 @@ constexpr duration last_messages_max = from_ms(300);
 // Of a list that is read in parts. What a client's entry costs grows with its pending waits.
 constexpr size_t clients_per_part = 8;
 constexpr size_t entries_per_part = 64;
+constexpr size_t traced_waits_per_part = 1024;
 // The connections for control, and files that are opened for a moment.
 constexpr uint64_t descriptors_not_for_clients = 64 + 16;
 
@@ -92,6 +92,11 @@ class engine::parts {
         state(std::move(state_made)),
         decisions(node_options_of(), [this] { asio::post(io, [this] { sockets.carry_out(); }); }),
         asked(io),
+        traces(io,
+               [this](std::shared_ptr<wait_trace> to) {
+                 waits.trace(std::move(to));
+                 waits.kick();
+               }),
         sockets(io, {&decisions, &waits, &bell, &state, &asked,
                      descriptor_reserve(raise_descriptor_limit(), descriptors_not_for_clients),
                      [this](std::string_view json, uint32_t uid) { return answer(json, uid); }}),
@@ -107,6 +112,7 @@ class engine::parts {
     n.word_wait = name_of(host.word_wait.report.kind);
     n.executor = name_of(executor.running);
     n.margin_floor = host.sleep_overshoot;
+    n.clock = [this] { return clock.now(); };
     n.make_page = [this](session_id of) { return sockets.make_page(of); };
     if (executor.running != executor_kind::naive) {
       n.make_ring = [this](session_id of, uint32_t entries) {
@@ -158,6 +164,7 @@ class engine::parts {
   shared_node decisions;
   wait_service waits;
   gar::questions asked;
+  tracing traces;
   client_sockets sockets;
   // Apart, so that a stop does not wait behind any number of reloads.
   asio::signal_set ends;
@@ -204,7 +211,19 @@ result<void> engine::parts::open() {
     std::unique_lock hold(thread_lock);
     thread_set_up.wait(hold, [this] { return thread_is_set_up; });
   }
-  decisions.with([this](node& n) { n.configure(options.settings.plans, false); });
+  decisions.with([this](node& n) {
+    n.configure(options.settings.plans, false);
+    if (executor.warning) {
+      n.note(event_kind::warning, executor.warning->text(), executor.warning->number());
+    }
+  });
+  latency.tell([this](bool held, const std::optional<error>& refused) {
+    decisions.with([&](node& n) {
+      if (refused) return n.note(event_kind::warning, refused->text(), refused->number());
+      n.note(held ? event_kind::latency_held : event_kind::latency_released,
+             held ? "the CPUs are kept out of deep sleep" : "the CPUs may sleep deeply");
+    });
+  });
   state.publish_generation(plan_generation());
   sockets.accept_on(std::move(options.listener));
   return {};
@@ -249,6 +268,7 @@ void engine::stop() {
 void engine::parts::stop() {
   if (std::exchange(stopped, true)) return;
   if (options.stopping) options.stopping();
+  latency.tell(nullptr);
   ends.cancel();
   reloads.cancel();
   sockets.stop_accepting();
@@ -301,16 +321,47 @@ status_snapshot engine::status(const request_scope& scope) const {
   return s;
 }
 
+// Copied: text is made without the lock.
+node_figures engine::figures() const {
+  node_figures f = parts_->decisions.with([](const node& n) {
+    return node_figures{n.statistics(), n.events().counts(), {}};
+  });
+  f.told = parts_->waits.told();
+  return f;
+}
+
 std::string engine::metrics(metrics_dialect as) const {
-  // Written without the lock: the text takes longer than the copy.
-  const wait_statistics waits =
-      parts_->decisions.with([](const node& n) { return n.statistics(); });
-  return node_metrics(status(request_scope::control()), waits, as);
+  return node_metrics(status(request_scope::control()), figures(), as);
+}
+
+engine::events_part engine::events(const request_scope& scope,
+                                   std::optional<uint64_t> after) const {
+  parts& p = *parts_;
+  return p.decisions.with([&](const node& n) {
+    const event_log& log = n.events();
+    event_log::reading read = after ? log.read_after(*after, scope.uid, entries_per_part)
+                                    : event_log::reading{{}, log.last(scope.uid), 0, false};
+    return events_part{std::move(read), p.started.ns, p.clock.now()};
+  });
+}
+
+void engine::note(event_kind what, std::string text, uint16_t code) {
+  parts_->decisions.with([&](node& n) { n.note(what, std::move(text), code); });
+}
+
+result<uint64_t> engine::trace(duration how_long) {
+  return parts_->traces.start(how_long);
+}
+
+result<tracing::part> engine::read_trace(uint64_t which) {
+  return parts_->traces.read(which, traced_waits_per_part);
 }
 
 std::vector<client_snapshot> engine::clients(const request_scope& scope, list_place& at) const {
-  return parts_->decisions.with(
+  std::vector<client_snapshot> part = parts_->decisions.with(
       [&](node& n) { return n.clients(scope.uid, parts_->clock.now(), at, clients_per_part); });
+  for (client_snapshot& each : part) each.told = parts_->sockets.told(each.id);
+  return part;
 }
 
 std::vector<stream_snapshot> engine::streams(const request_scope& scope, list_place& at) const {
@@ -319,7 +370,8 @@ std::vector<stream_snapshot> engine::streams(const request_scope& scope, list_pl
 }
 
 std::vector<point_snapshot> engine::points(const request_scope& scope, list_place& at) const {
-  return parts_->decisions.with([&](node& n) { return n.points(scope.uid, at, entries_per_part); });
+  return parts_->decisions.with(
+      [&](node& n) { return n.points(scope.uid, at, entries_per_part, parts_->clock.now()); });
 }
 
 gar::questions& engine::questions() {
@@ -354,6 +406,8 @@ result<uint64_t> engine::reload(bool replace) {
   result<engine_settings> read = parts_->options.reload();
   if (!read) {
     log(log_level::error, "the reload changed nothing: " + read.error().headline());
+    note(event_kind::warning, "the reload changed nothing: " + read.error().text(),
+         read.error().number());
     parts_->options.reloaded(read.error());
     return read.error();
   }

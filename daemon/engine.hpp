@@ -25,8 +25,11 @@
 
 #include "daemon/questions.hpp"
 #include "daemon/request_scope.hpp"
+#include "daemon/tracing.hpp"
+#include "lib/core/event_log.hpp"
 #include "lib/core/metrics_text.hpp"
 #include "lib/core/node_limits.hpp"
+#include "lib/core/node_metrics.hpp"
 #include "lib/core/node_snapshot.hpp"
 #include "lib/core/plan_registry.hpp"
 #include "lib/core/resolve.hpp"
@@ -100,6 +103,20 @@ class engine {
   status_snapshot status(const request_scope& scope) const;
   // Of the whole node, as text.
   std::string metrics(metrics_dialect as) const;
+  node_figures figures() const;
+
+  // The events behind `after`; without it none, but where they end now.
+  struct events_part {
+    event_log::reading read;
+    uint64_t log = 0;  // differs from one gard to the next
+    instant now;
+  };
+  events_part events(const request_scope& scope, std::optional<uint64_t> after) const;
+  void note(event_kind what, std::string text, uint16_t code = 0);
+
+  // One at a time: the trace's number, then its waits; see tracing.hpp.
+  result<uint64_t> trace(duration how_long);
+  result<tracing::part> read_trace(uint64_t which);
   // A part of each list, short enough to be read between two other things; see node.hpp.
   std::vector<client_snapshot> clients(const request_scope& scope, list_place& at) const;
   std::vector<stream_snapshot> streams(const request_scope& scope, list_place& at) const;

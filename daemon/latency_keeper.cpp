@@ -86,11 +86,23 @@ void latency_keeper::act(latency_hold::change what) {
     return refuse(done.error());
   }
   changes_.fetch_add(1, std::memory_order_relaxed);
+  say(holds, std::nullopt);
+}
+
+void latency_keeper::tell(changed_function changed) {
+  const std::lock_guard hold(telling_);
+  changed_ = std::move(changed);
+}
+
+void latency_keeper::say(bool held, const std::optional<error>& refused) {
+  const std::lock_guard hold(telling_);
+  if (changed_) changed_(held, refused);
 }
 
 void latency_keeper::refuse(const error& why) {
   active_.store(false);
   log(log_level::error, "latency.cpu_dma_latency: " + why.headline());
+  say(false, why);
   const std::lock_guard hold(lock_);
   refused_ = why.text();
 }

@@ -16,6 +16,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -42,10 +43,16 @@ class latency_keeper {
 
   cpu_latency_snapshot snapshot() const;
 
+  // Is called by the keeper's thread with each change: held, or released, or refused for good. When
+  // this returns, nothing that was told before is called any more.
+  using changed_function = std::function<void(bool held, const std::optional<error>& refused)>;
+  void tell(changed_function changed);
+
  private:
   void run();
   void act(latency_hold::change what);
   void refuse(const error& why);
+  void say(bool held, const std::optional<error>& refused);
   void wake();
 
   bool wanted_;
@@ -59,6 +66,8 @@ class latency_keeper {
   uint32_t news_ = 0;  // a futex word: changes with each wake
   mutable std::mutex lock_;
   std::optional<std::string> refused_;
+  std::mutex telling_;
+  changed_function changed_;
   std::thread thread_;
 };
 

@@ -181,6 +181,12 @@ void naive_pool::drop(session_id whom) {
   if (!board_.knows(whom)) links_.erase(whom);
 }
 
+void naive_pool::trace(std::shared_ptr<wait_trace> to) {
+  const std::lock_guard hold(lock_);
+  trace_ = std::move(to);
+  board_.trace_to(trace_.get());
+}
+
 void naive_pool::stop() {
   {
     const std::lock_guard hold(lock_);
@@ -222,11 +228,13 @@ void naive_pool::work(uint64_t answered) {
     if (queued_.empty()) return;
     naive_board::entry& e = *queued_.front();
     queued_.pop_front();
+    if (trace_) board_.trace_start(e, steady_clock().now());
     hold.unlock();
     const result<wait_report> report = run_one(host, e, answered);
     hold.lock();
     board_.end(e, report);
     send_gathered();
+    if (trace_) trace_->notified(steady_clock().now());
     for (session_id gone : board_.take_left()) links_.erase(gone);
   }
 }

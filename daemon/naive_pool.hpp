@@ -56,6 +56,8 @@ class naive_pool {
   void cancel(const wait_name& which);
   void answer(const probe_answer& what, size_t answers_max);
   void drop(session_id whom);
+  // Where the times of waits are noted from now on; none: nowhere.
+  void trace(std::shared_ptr<wait_trace> to);
   void kick() {}
   // Each worker answers; the last of them says `alive`. false: some have not answered the last
   // question.
@@ -85,6 +87,7 @@ class naive_pool {
   mutable std::mutex lock_;
   std::condition_variable more_;
   naive_board board_;
+  std::shared_ptr<wait_trace> trace_;
   std::unordered_map<session_id, std::shared_ptr<session_link>> links_;
   std::deque<naive_board::entry*> queued_;
   std::vector<std::thread> workers_;

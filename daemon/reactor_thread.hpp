@@ -41,6 +41,7 @@
 #include <variant>
 #include <vector>
 
+#include "daemon/duration_counts.hpp"
 #include "daemon/fatal.hpp"
 #include "daemon/latency_keeper.hpp"
 #include "daemon/session_link.hpp"
@@ -141,6 +142,9 @@ class reactor_thread {
   // The io thread carries out no effects any more.
   void resume() { put(resume_request{}); }
 
+  void trace(std::shared_ptr<wait_trace> to) { put(trace_request{std::move(to)}); }
+  duration_histogram told() const { return told_.read(); }
+
   // What was put since the last call is taken soon: one wake for many requests.
   void kick() {
     if (std::exchange(kick_needed_, false)) waker_.wake();
@@ -192,13 +196,16 @@ class reactor_thread {
   struct look_request {
     session_id at;
   };
+  struct trace_request {
+    std::shared_ptr<wait_trace> to;
+  };
   struct resume_request {};
   struct alive_request {};
   struct stop_request {};
   using request =
       std::variant<start_request, cancel_request, probe_answer, drop_request, attach_request,
                    adopt_request, messages_request, let_go_request, died_request, look_request,
-                   resume_request, alive_request, stop_request>;
+                   trace_request, resume_request, alive_request, stop_request>;
 
   void put(request r) {
     const std::lock_guard hold(lock_);
@@ -416,6 +423,11 @@ class reactor_thread {
       to_look_at_.push_back(link->second->ring()->flag);
     }
   }
+  // What ended was told before requests are taken.
+  void carry_out(trace_request& r) {
+    trace_ = std::move(r.to);
+    waits_.board().trace_to(trace_.get());
+  }
   void carry_out(resume_request&) { deferred_ = false; }
   void carry_out(alive_request&) {
     asked_.store(false, std::memory_order_relaxed);
@@ -431,17 +443,35 @@ class reactor_thread {
   }
 
   void send_gathered() {
-    waits_.board().flush([this](const std::vector<wait_end>& ended) { node_->ended().put(ended); },
-                         [this](session_id of, client_ring& ring, uint32_t wants) {
-                           const auto at = links_.find(of);
-                           if (at != links_.end()) at->second->ring()->page.wake(ring, wants);
-                         },
-                         [this](session_id to, const auto& completions, const auto& probes) {
-                           const auto at = links_.find(to);
-                           if (at == links_.end()) return;
-                           send_wait_frames(*at->second, completions, probes);
-                           if (traffic_) traffic_->has_messages(to);
-                         });
+    session_id one_of_them = 0;
+    waits_.board().flush(
+        [&](const std::vector<wait_end>& ended) {
+          node_->ended().put(ended);
+          one_of_them = ended.front().session;
+        },
+        [this](session_id of, client_ring& ring, uint32_t wants) {
+          const auto at = links_.find(of);
+          if (at != links_.end()) at->second->ring()->page.wake(ring, wants);
+        },
+        [this](session_id to, const auto& completions, const auto& probes) {
+          const auto at = links_.find(to);
+          if (at == links_.end()) return;
+          send_wait_frames(*at->second, completions, probes);
+          if (traffic_) traffic_->has_messages(to);
+        });
+    if (one_of_them != 0) have_told(one_of_them);
+  }
+
+  // After the wakes, so that no client waits for the clock; and not every time, so that the next
+  // completions do not either.
+  void have_told(session_id one_of_them) {
+    if (trace_) [[unlikely]]
+      trace_->notified(clock_.now());
+    if (++tellings_ % tellings_a_sample != 0) return;
+    const duration after = clock_.now() - reactor_.now();  // since the look
+    told_.add(after);
+    const auto at = links_.find(one_of_them);
+    if (at != links_.end()) at->second->told().add(after);
   }
 
   void publish_counts() {
@@ -466,6 +496,7 @@ class reactor_thread {
     }
   }
 
+  static constexpr uint64_t tellings_a_sample = 16;
   // So many turns go by without the node's lock before one waits for it.
   static constexpr int node_busy_max = 64;
   // Between looks at all rings: so long, and so much more for each.
@@ -486,6 +517,8 @@ class reactor_thread {
   // The thread's own.
   reactor reactor_;
   delegated_waits waits_{reactor_};
+  std::shared_ptr<wait_trace> trace_;  // its waits are noted there
+  uint64_t tellings_ = 0;
   steady_clock clock_;
   request_flags flags_;
   std::vector<std::unique_ptr<ring_seat>> seats_;  // by request flag
@@ -506,6 +539,7 @@ class reactor_thread {
   std::atomic<uint64_t> parked_ = 0;
   std::atomic<uint64_t> idle_ns_ = 0;
   std::atomic<uint64_t> probes_ = 0;
+  duration_counts told_;
 
   reactor_waker waker_;
   std::thread thread_;  // last: it uses all of the above

@@ -33,6 +33,10 @@ constexpr op_entry ops[] = {
     {request_op::version, "version", op_entry::taken_from::anybody, {}},
     {request_op::plan_show, "plan_show", op_entry::taken_from::anybody, {}},
     {request_op::metrics, "metrics", op_entry::taken_from::root, {"dialect"}},
+    {request_op::figures, "figures", op_entry::taken_from::root, {}},
+    {request_op::events, "events", op_entry::taken_from::anybody, {"after"}},
+    {request_op::trace, "trace", op_entry::taken_from::control, {"for_ms"}},
+    {request_op::trace_read, "trace_read", op_entry::taken_from::control, {"trace"}},
     {request_op::plan_set, "plan_set", op_entry::taken_from::control, {"text", "client", "point"}},
     {request_op::plan_unset, "plan_unset", op_entry::taken_from::control, {"client", "point"}},
     {request_op::reload, "reload", op_entry::taken_from::control, {"replace"}},
@@ -122,6 +126,36 @@ result<void> read_dialect(const json::object& from, metrics_dialect& into) {
   return {};
 }
 
+constexpr uint64_t trace_ms_max = 600'000;
+
+std::optional<uint64_t> count_at(const json::object& from, const char* key) {
+  const json::value* value = from.if_contains(key);
+  json::error_code wrong;
+  if (!value || !value->is_number()) return std::nullopt;
+  const auto count = value->to_number<uint64_t>(wrong);
+  return wrong ? std::nullopt : std::optional(count);
+}
+
+result<void> read_counts(const json::object& from, control_request& into) {
+  if (into.op == request_op::events && from.contains("after")) {
+    into.after = count_at(from, "after");
+    if (!into.after) return refused("after", "expected the number of an event, or 0");
+  }
+  if (into.op == request_op::trace_read) {
+    const std::optional<uint64_t> which = count_at(from, "trace");
+    if (!which) return refused("trace", "expected the number of a trace");
+    into.trace = *which;
+  }
+  if (into.op == request_op::trace) {
+    const std::optional<uint64_t> ms = count_at(from, "for_ms");
+    if (!ms || *ms < 1 || *ms > trace_ms_max) {
+      return refused("for_ms", fmt::format("expected milliseconds, from 1 to {}", trace_ms_max));
+    }
+    into.trace_for = from_ms(*ms);
+  }
+  return {};
+}
+
 result<void> read_values(const json::object& from, control_request& into) {
   if (const json::value* replace = from.if_contains("replace")) {
     if (!replace->is_bool()) return refused("replace", "expected true or false");
@@ -133,6 +167,7 @@ result<void> read_values(const json::object& from, control_request& into) {
     into.text = std::string(text->get_string());
   }
   if (auto dialect = read_dialect(from, into.dialect); !dialect) return dialect;
+  if (auto counts = read_counts(from, into); !counts) return counts;
   if (auto client = read_name(from, "client", into.scope.client); !client) return client;
   return read_name(from, "point", into.scope.point);
 }

@@ -31,6 +31,7 @@
 #include <span>
 #include <vector>
 
+#include "daemon/duration_counts.hpp"
 #include "lib/core/delegated.hpp"
 #include "lib/linux/lines_page.hpp"
 #include "lib/linux/ring_page.hpp"
@@ -109,6 +110,9 @@ class session_link {
     uint32_t flag;
   };
   std::optional<client_notification>& ring() { return ring_; }
+  // How long after the look that saw a word the client was told, of some of its waits: the
+  // executor's thread adds.
+  duration_counts& told() { return told_; }
 
  private:
   // With the lock held: true when the message is done with.
@@ -139,6 +143,7 @@ class session_link {
   std::optional<error> broken_;
   std::vector<lines_page> pages_;
   std::optional<client_notification> ring_;
+  duration_counts told_;
 };
 
 }  // namespace gar

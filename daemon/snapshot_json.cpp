@@ -21,6 +21,29 @@ json::object kinds_json(const kind_counts& k) {
       {"blocked", k.blocked}, {"immediate", k.immediate}, {"late", k.late}, {"parked", k.parked}};
 }
 
+json::object told_json(const duration_histogram& h) {
+  const auto quantile = [&h](uint32_t thousandths) -> json::value {
+    const std::optional<duration> q = h.quantile(thousandths);
+    return q ? json::value(q->ns) : json::value(nullptr);
+  };
+  return {{"samples", h.count()}, {"p50_ns", quantile(500)}, {"p99_ns", quantile(990)}};
+}
+
+json::object histogram_json(const duration_histogram& h) {
+  json::array counts;
+  for (const uint64_t count : h.counts) counts.push_back(count);
+  return {{"counts", std::move(counts)}, {"sum_ns", h.sum_ns}};
+}
+
+json::object plan_figures_json(json::value label, const plan_statistics& p) {
+  return {{"plan", std::move(label)},
+          {"kinds", kinds_json(p.kinds)},
+          {"waits", histogram_json(p.waits)},
+          {"slept_ns", p.slept_ns},
+          {"parks", p.parks},
+          {"backstop_queries", p.backstop_queries}};
+}
+
 json::object executor_json(const executor_snapshot& e) {
   json::object shown{
       {"requested", e.requested}, {"running", e.running}, {"strictness", e.strictness}};
@@ -132,6 +155,8 @@ json::object client_json(const client_snapshot& c) {
           {"failed", c.failed},
           {"waited_ns", c.waited_ns},
           {"oldest_pending_ms", c.oldest_pending_ms},
+          {"kinds", kinds_json(c.kinds)},
+          {"told", told_json(c.told)},
           {"drivers", std::move(drivers)}};
 }
 
@@ -142,7 +167,8 @@ json::object stream_json(const stream_snapshot& s) {
           {"page", s.page},           {"line", s.line},
           {"slot", s.slot},           {"base", s.base},
           {"word", s.word},           {"pending", s.pending},
-          {"completed", s.completed}, {"oldest_pending_ms", s.oldest_pending_ms}};
+          {"completed", s.completed}, {"oldest_pending_ms", s.oldest_pending_ms},
+          {"waited_ns", s.waited_ns}, {"kinds", kinds_json(s.kinds)}};
 }
 
 json::object point_json(const point_snapshot& p) {
@@ -153,7 +179,65 @@ json::object point_json(const point_snapshot& p) {
           {"samples", p.samples},
           {"predicted_ns", number_or_null(p.predicted_ns)},
           {"waits", p.waits},
+          {"pending", p.pending},
+          {"oldest_pending_ms", p.oldest_pending_ms},
+          {"waited_ns", p.waited_ns},
           {"kinds", kinds_json(p.kinds)}};
+}
+
+json::object event_json(const node_event& e) {
+  const error_entry* known = e.code == 0 ? nullptr : find_error(e.code);
+  const auto if_client = [&e](json::value value) { return e.client == 0 ? json::value() : value; };
+  return {{"number", e.number},
+          {"at_ns", e.at.ns},
+          {"event", name_of(e.what)},
+          {"uid", number_or_null(e.uid)},
+          {"client_id", if_client(e.client)},
+          {"client", if_client(json::string(e.name))},
+          {"stream", number_or_null(e.stream)},
+          {"code", e.code == 0 ? json::value(nullptr) : json::value(e.code)},
+          {"error", known ? json::value(known->name) : json::value(nullptr)},
+          {"text", e.text}};
+}
+
+json::object traced_json(const traced_wait& w) {
+  return {{"id", w.id},
+          {"client_id", w.session},
+          {"stream", w.stream},
+          {"start_ns", w.start.ns},
+          {"registered_ns", w.registered.ns},
+          {"slept_ns", w.slept.ns},
+          {"seen_ns", w.seen.ns},
+          {"notified_ns", w.notified.ns},
+          {"kind", w.code == 0 ? json::value(name_of(w.kind)) : json::value(nullptr)},
+          {"code", w.code},
+          {"parks", w.parks},
+          {"backstop_queries", w.backstop_queries},
+          {"confirmed", w.confirmed}};
+}
+
+json::object figures_json(const node_figures& f) {
+  json::object kinds;
+  for (const wait_kind kind :
+       {wait_kind::blocked, wait_kind::immediate, wait_kind::late, wait_kind::parked}) {
+    kinds[name_of(kind)] = histogram_json(f.waits.of_kind(kind));
+  }
+  json::array bounds;
+  for (const uint64_t bound : duration_histogram::bounds_ns) bounds.push_back(bound);
+  json::array plans;
+  for (const plan_statistics& each : f.waits.plans()) {
+    plans.push_back(plan_figures_json(json::string(each.how.label()), each));
+  }
+  plans.push_back(plan_figures_json(nullptr, f.waits.other_plans()));
+  json::object events;
+  for (size_t i = 0; i < event_kinds; ++i) {
+    events[name_of(static_cast<event_kind>(i))] = f.events[i];
+  }
+  return {{"bounds_ns", std::move(bounds)},
+          {"kinds", std::move(kinds)},
+          {"plans", std::move(plans)},
+          {"told", histogram_json(f.told)},
+          {"events", std::move(events)}};
 }
 
 json::object plan_json(const plan_in_force& p) {

@@ -7,8 +7,11 @@
 
 #include <boost/json/value.hpp>
 
+#include "lib/core/event_log.hpp"
+#include "lib/core/node_metrics.hpp"
 #include "lib/core/node_snapshot.hpp"
 #include "lib/core/plan_registry.hpp"
+#include "lib/core/wait_trace.hpp"
 
 namespace gar {
 
@@ -22,5 +25,8 @@ boost::json::object client_json(const client_snapshot& c);
 boost::json::object stream_json(const stream_snapshot& s);
 boost::json::object point_json(const point_snapshot& p);
 boost::json::object plan_json(const plan_in_force& p);
+boost::json::object event_json(const node_event& e);
+boost::json::object traced_json(const traced_wait& w);
+boost::json::object figures_json(const node_figures& f);
 
 }  // namespace gar

@@ -57,6 +57,11 @@ class wait_service {
   void drop(session_id whom) {
     visit([&](auto& e) { e.drop(whom); });
   }
+  // Where the times of waits are noted from now on; none: nowhere. The last that the executor has
+  // to do with the one before is to let go of it.
+  void trace(std::shared_ptr<wait_trace> to) {
+    visit([&](auto& e) { e.trace(std::move(to)); });
+  }
   // ---- Clients' sockets, where the executor carries them. It receives and sends from `adopt` to
   // `let_go`, which closes; or to `stop`, which gives them back.
   bool carries_sockets() {
@@ -97,6 +102,14 @@ class wait_service {
     visit([](auto& e) { e.stop(); });
   }
   reactor_counts counts() const;
+  // How long after the look that saw a word its client was told, of some; empty where not known.
+  duration_histogram told() {
+    duration_histogram all;
+    visit([&](auto& e) {
+      if constexpr (requires { e.told(); }) all = e.told();
+    });
+    return all;
+  }
 
  private:
   using doorbell_reactor = reactor_thread<idle_doorbell<requests_waiting>>;

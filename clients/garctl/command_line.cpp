@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "lib/core/printable.hpp"
+#include "lib/core/quantity.hpp"
 
 namespace gar {
 namespace {
@@ -52,6 +53,29 @@ void add_plan_verbs(CLI::App& root, command_line& line) {
             line);
 }
 
+// How long something goes on, with its unit.
+CLI::Option* add_span(CLI::App& app, std::optional<duration>& into, const char* description) {
+  return app
+      .add_option_function<std::string>(
+          "--for", [&into](const std::string& text) { into = *parse_duration(text); }, description)
+      ->type_name("TIME")
+      ->check([](const std::string& text) {
+        const result<duration> span = parse_duration(text);
+        if (span && *span >= from_ms(1)) return std::string();
+        return "expected a time with its unit, such as 5s, found '" + printable(text, 80) + "'";
+      });
+}
+
+void add_watching_verbs(CLI::App& root, command_line& line) {
+  CLI::App* watch = add_verb(root, line, verb::watch, "watch", "Events as they happen");
+  add_span(*watch, line.span, "End after so long; without it, never");
+  watch->add_flag("--kept", line.kept, "First those that gard still has");
+  CLI::App* trace = add_verb(root, line, verb::trace, "trace",
+                             "Each wait's steps in time, as a file for Perfetto");
+  add_span(*trace, line.span, "For so long, 600s at most")->required();
+  trace->add_option("--output", line.output, "The file")->type_name("FILE")->required();
+}
+
 void add_verbs(CLI::App& root, command_line& line) {
   add_verb(root, line, verb::status, "status", "What gard runs, and what it counted");
   add_verb(root, line, verb::caps, "caps", "What this host and its drivers can do; needs no gard");
@@ -62,6 +86,7 @@ void add_verbs(CLI::App& root, command_line& line) {
   CLI::App* metrics =
       add_verb(root, line, verb::metrics, "metrics", "What gard counted, as OpenMetrics text");
   metrics->add_flag("--prometheus", line.prometheus, "As Prometheus' own text instead");
+  add_watching_verbs(root, line);
   add_plan_verbs(root, line);
   CLI::App* reload =
       add_verb(root, line, verb::reload, "reload", "Read the configuration file again");

@@ -8,6 +8,8 @@
 #include <optional>
 #include <string>
 
+#include "lib/core/time.hpp"
+
 namespace gar {
 
 enum class verb {
@@ -18,6 +20,8 @@ enum class verb {
   points,
   version,
   metrics,
+  watch,
+  trace,
   plan_show,
   plan_check,
   plan_set,
@@ -34,6 +38,9 @@ struct command_line {
   std::optional<std::string> point;
   bool replace = false;     // reload
   bool prometheus = false;  // metrics
+  std::optional<duration> span;  // watch, trace: for how long
+  bool kept = false;             // watch: what gard still has, first
+  std::string output;            // trace: the file
 };
 
 // Why there is nothing to run: help or the version was asked for (status 0) or the line is wrong

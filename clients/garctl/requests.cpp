@@ -6,13 +6,14 @@
 #include <ostream>
 
 #include "clients/garctl/answer_fields.hpp"
-#include "clients/garctl/caret.hpp"
 #include "clients/garctl/gard_link.hpp"
 #include "clients/garctl/host_capabilities.hpp"
 #include "clients/garctl/plan_check.hpp"
-#include "clients/garctl/plan_need.hpp"
+#include "clients/garctl/replies.hpp"
+#include "clients/garctl/trace.hpp"
 #include "clients/garctl/readable.hpp"
 #include "clients/garctl/views.hpp"
+#include "clients/garctl/watch.hpp"
 #include "lib/core/codec.hpp"
 #include "lib/core/printable.hpp"
 #include "lib/core/utf8.hpp"
@@ -22,54 +23,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr int status_fine = 0;
-constexpr int status_refused = 1;
-constexpr int status_usage = 2;
-constexpr int status_not_reachable = 3;
-
 using page_maker = std::string (*)(const json::value&, const paint&);
-
-std::string headline(uint16_t code, std::string_view name, const paint& colours) {
-  return colours.red(fmt::format("{:#06x} {}", code, readable_text(name)));
-}
-
-void print_remedy(std::string_view remedy, terminal& with) {
-  if (!remedy.empty()) with.err << "to do: " << readable_text(remedy) << '\n';
-}
-
-// A plan that is none: the error's number, the text, and where it is wrong.
-int print_plan_fault(std::string_view text, const plan_fault& fault, terminal& with) {
-  const auto code = static_cast<uint16_t>(errc::InvalidPlan);
-  with.err << headline(code, "InvalidPlan", with.err_paint) << '\n'
-           << caret_under(text, fault.position)
-           << fmt::format("at byte {}: {}\n", fault.position, readable_text(fault.fault));
-  print_remedy(plan_need(text, fault), with);
-  return status_refused;
-}
-
-int print_refusal(const command_line& line, const refusal& refused, terminal& with) {
-  if (refused.code == static_cast<uint16_t>(errc::InvalidPlan) && refused.position) {
-    return print_plan_fault(line.plan_text, {*refused.position, refused.fault}, with);
-  }
-  with.err << headline(refused.code, refused.name, with.err_paint) << ": "
-           << readable_text(refused.text) << '\n';
-  print_remedy(refused.remedy, with);
-  return status_refused;
-}
-
-int print_unreachable(const unreachable& failed, terminal& with) {
-  const error none(errc::NotReachable);
-  with.err << headline(none.number(), none.name(), with.err_paint)
-           << (failed.silent ? ": gard took the connection and is silent; tried\n"
-                             : ": gard is not reachable; tried\n")
-           << text_of(failed);
-  return status_not_reachable;
-}
-
-int print_usage_error(const error& wrong, terminal& with) {
-  with.err << "garctl: " << readable_text(wrong.text()) << '\n';
-  return status_usage;
-}
 
 void print_result(const command_line& line, const json::value& result, page_maker page,
                   terminal& with) {
@@ -81,7 +35,7 @@ void print_result(const command_line& line, const json::value& result, page_make
 }
 
 int print_reply(const command_line& line, const reply& got, page_maker page, terminal& with) {
-  if (const auto* refused = std::get_if<refusal>(&got)) return print_refusal(line, *refused, with);
+  if (const auto* refused = std::get_if<refusal>(&got)) return print_refusal(*refused, line.plan_text, with);
   if (const auto* failed = std::get_if<unreachable>(&got)) return print_unreachable(*failed, with);
   print_result(line, std::get<json::value>(got), page, with);
   return status_fine;
@@ -152,7 +106,7 @@ int check_lines(const command_line& line, terminal& with) {
       line.json ? check_plan_lines_json(with.in, with.out) : check_plan_lines(with.in, with.out);
   if (counts.invalid == 0) return status_fine;
   const error wrong(errc::InvalidPlan);
-  with.err << headline(wrong.number(), wrong.name(), with.err_paint)
+  with.err << headline_of(wrong.number(), wrong.name(), with.err_paint)
            << fmt::format(": {} of {} texts are no plan\n", counts.invalid, counts.texts);
   return status_refused;
 }
@@ -219,6 +173,10 @@ int run_request(const command_line& line, terminal& with) {
       return show_version(line, with);
     case verb::metrics:
       return show_metrics(line, with);
+    case verb::watch:
+      return watch(line, with);
+    case verb::trace:
+      return trace(line, with);
     case verb::plan_show:
       return ask(line, "plan_show", plans_page, with);
     case verb::plan_check:

@@ -66,6 +66,7 @@ class delegated_turn {
       case verb::poll:
         return go({machine.doing(), {}, {}});
       default:
+        e_.of->board->trace_start(e_, owner_.now());
         return go(machine.begin(e_.how));
     }
   }

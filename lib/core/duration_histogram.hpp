@@ -30,9 +30,12 @@ struct duration_histogram {
   std::array<uint64_t, bounds_ns.size() + 1> counts{};
   uint64_t sum_ns = 0;
 
-  void add(duration d) {
+  static size_t range_of(duration d) {
     const auto* bound = std::lower_bound(bounds_ns.begin(), bounds_ns.end(), d.ns);
-    ++counts[static_cast<size_t>(bound - bounds_ns.begin())];
+    return static_cast<size_t>(bound - bounds_ns.begin());
+  }
+  void add(duration d) {
+    ++counts[range_of(d)];
     sum_ns = sum_ns + d.ns < sum_ns ? UINT64_MAX : sum_ns + d.ns;
   }
   void add(const duration_histogram& other) {

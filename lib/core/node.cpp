@@ -23,19 +23,22 @@ std::string who_is(const session& s) {
 }  // namespace
 
 node::node(node_options options)
-    : options_(std::move(options)), plans_(options_.host, options_.limits.runtime_plans) {}
+    : options_(std::move(options)),
+      plans_(options_.host, options_.limits.runtime_plans),
+      events_(options_.clock) {}
 
 // ---- sessions
 
 result<session_id> node::connect(const peer& who, instant now) {
   const node_limits& most = options_.limits;
   if (sessions_.size() >= most.clients) {
-    return error(errc::LimitClients, {std::to_string(most.clients)});
+    return turned_away(who, error(errc::LimitClients, {std::to_string(most.clients)}));
   }
   user_holdings& user = users_[who.uid];
   if (user.clients >= most.clients_per_user) {
-    return error(errc::LimitPerUser,
-                 {std::to_string(who.uid), std::to_string(most.clients_per_user), "clients"});
+    return turned_away(
+        who, error(errc::LimitPerUser,
+                   {std::to_string(who.uid), std::to_string(most.clients_per_user), "clients"}));
   }
   ++user.clients;
   auto made = std::make_unique<session>();
@@ -136,9 +139,10 @@ void node::end(session& s, leaving how) {
   // Who is thrown out has its line already.
   if (how != leaving::thrown_out && (s.now == session::state::established || s.refusals > 0)) {
     const bool loss = how == leaving::owner_gone && dropped > 0;
-    log(s, loss ? effect::log::level::warning : effect::log::level::info,
-        fmt::format("{} {}: {} waits dropped, {} streams closed, {} refusals", who_is(s),
-                    words_of(how), dropped, s.open_streams, s.refusals));
+    std::string text = fmt::format("{}: {} waits dropped, {} streams closed, {} refusals",
+                                   words_of(how), dropped, s.open_streams, s.refusals);
+    log(s, loss ? effect::log::level::warning : effect::log::level::info, who_is(s) + ' ' + text);
+    note(s, event_kind::client_left, std::move(text));
   }
   effects_.push_back(effect::drop_waits{s.id});
   effects_.push_back(effect::close{s.id});
@@ -161,7 +165,39 @@ void node::refuse(session& s, const request& of, const error& why) {
        proto::refusal{of.cookie, why.number(), static_cast<uint16_t>(of.type), false, why.text()});
 }
 
+void node::note(event_kind what, std::string text, uint16_t code) {
+  node_event e;
+  e.what = what;
+  e.code = code;
+  e.text = std::move(text);
+  events_.add(std::move(e));
+}
+
+void node::note(const session& about, event_kind what, std::string text, uint16_t code,
+                std::optional<uint32_t> stream) {
+  node_event e;
+  e.what = what;
+  e.uid = about.who.uid;
+  e.client = about.id;
+  e.name = about.name;
+  e.stream = stream;
+  e.code = code;
+  e.text = std::move(text);
+  events_.add(std::move(e));
+}
+
+error node::turned_away(const peer& who, error why) {
+  node_event e;
+  e.what = event_kind::client_refused;
+  e.uid = who.uid;
+  e.code = why.number();
+  e.text = "turned away: " + why.text();
+  events_.add(std::move(e));
+  return why;
+}
+
 void node::note_refusal(session& s, const error& why) {
+  note(s, event_kind::request_refused, why.text(), why.number());
   if (++s.refusals <= refusals_logged_max) {
     log(s, effect::log::level::warning, fmt::format("{}: {}", who_is(s), why.headline()));
   }
@@ -172,6 +208,7 @@ void node::fail(session& s, const request& of, const error& why) {
   log(s, effect::log::level::warning,
       fmt::format("{}: {}; thrown out, {} waits dropped, {} streams closed, {} refusals", who_is(s),
                   why.headline(), s.pending(), s.open_streams, s.refusals));
+  note(s, event_kind::client_refused, "thrown out: " + why.text(), why.number());
   send(s,
        proto::refusal{of.cookie, why.number(), static_cast<uint16_t>(of.type), true, why.text()});
   end(s, leaving::thrown_out);
@@ -221,6 +258,7 @@ void node::on(session& s, const proto::hello& m, instant) {
   send(s, std::move(w), effect::with::welcome_pages);
   send_plans(s);
   log(s, effect::log::level::info, fmt::format("{} connected", who_is(s)));
+  note(s, event_kind::client_connected, s.ring ? "by ring" : "by socket");
 }
 
 result<void> node::add_page(session& s) {
@@ -256,17 +294,33 @@ void node::publish_to_all() {
 void node::configure(const std::vector<configured_plan>& plans, bool replace) {
   plans_.configure(plans, replace);
   publish_to_all();
+  note_plan("configured", {});
 }
 
 result<void> node::plan_set(plan_scope scope, const bands& requested) {
-  result<void> done = plans_.set(std::move(scope), requested);
-  if (done) publish_to_all();
+  result<void> done = plans_.set(scope, requested);
+  if (!done) return done;
+  publish_to_all();
+  note_plan("set", scope);
   return done;
+}
+
+void node::note_plan(std::string_view how, const plan_scope& scope) {
+  std::string text =
+      fmt::format("{} for {}, generation {}", how, scope.text(), plans_.generation());
+  for (const plan_in_force& p : plans_.in_force()) {
+    if (p.scope != scope) continue;
+    text += ": " + p.running.label();
+    for (const error& w : p.warnings) note(event_kind::warning, w.text(), w.number());
+  }
+  note(event_kind::plan_changed, std::move(text));
 }
 
 result<void> node::plan_unset(const plan_scope& scope) {
   result<void> done = plans_.unset(scope);
-  if (done) publish_to_all();
+  if (!done) return done;
+  publish_to_all();
+  note_plan("unset", scope);
   return done;
 }
 

@@ -32,6 +32,7 @@
 #include <vector>
 
 #include "lib/core/effect.hpp"
+#include "lib/core/event_log.hpp"
 #include "lib/core/node_limits.hpp"
 #include "lib/core/node_snapshot.hpp"
 #include "lib/core/plan_registry.hpp"
@@ -58,6 +59,7 @@ struct node_options {
   // Makes a session's ring of so many entries and answers its request flag. Empty: no client is
   // given one; an error: this one is given none. It lives as long as the session's pages.
   std::function<result<uint32_t>(session_id, uint32_t entries)> make_ring;
+  std::function<instant()> clock;  // dates events; empty: they have no date
 };
 
 class node {
@@ -115,6 +117,9 @@ class node {
 
   const plan_registry& plans() const { return plans_; }
   const wait_statistics& statistics() const { return statistics_; }
+  const event_log& events() const { return events_; }
+  // Something of the node's own happened, which others saw.
+  void note(event_kind what, std::string text, uint16_t code = 0);
   const node_limits& limits() const { return options_.limits; }
   size_t sessions() const { return sessions_.size(); }
   size_t pending() const { return waits_; }
@@ -123,15 +128,15 @@ class node {
   void describe(status_snapshot& into, std::optional<uint32_t> uid, instant now) const;
   std::vector<client_snapshot> clients(std::optional<uint32_t> uid, instant now) const;
   std::vector<stream_snapshot> streams(std::optional<uint32_t> uid, instant now) const;
-  std::vector<point_snapshot> points(std::optional<uint32_t> uid) const;
+  std::vector<point_snapshot> points(std::optional<uint32_t> uid, instant now = {}) const;
   // The same in parts, each of `most` entries at most: no part takes long, however much there is.
   // What comes and goes between two parts is in neither or in one of them.
   std::vector<client_snapshot> clients(std::optional<uint32_t> uid, instant now, list_place& at,
                                        size_t most) const;
   std::vector<stream_snapshot> streams(std::optional<uint32_t> uid, instant now, list_place& at,
                                        size_t most) const;
-  std::vector<point_snapshot> points(std::optional<uint32_t> uid, list_place& at,
-                                     size_t most) const;
+  std::vector<point_snapshot> points(std::optional<uint32_t> uid, list_place& at, size_t most,
+                                     instant now = {}) const;
 
  private:
   struct request {
@@ -145,6 +150,11 @@ class node {
   void log(const session& about, effect::log::level how, std::string text);
   void refuse(session& s, const request& of, const error& why);
   void note_refusal(session& s, const error& why);
+  void note(const session& about, event_kind what, std::string text, uint16_t code = 0,
+            std::optional<uint32_t> stream = std::nullopt);
+  void note_failure(const session& about, uint32_t stream, uint16_t code, std::string text);
+  void note_plan(std::string_view how, const plan_scope& scope);
+  error turned_away(const peer& who, error why);
   void fail(session& s, const request& of, const error& why);
   // How its waits are counted.
   enum class leaving : uint8_t { owner_gone, said_bye, thrown_out, let_go };
@@ -166,7 +176,8 @@ class node {
   result<admitted> admit(session& s, const proto::wait& m, bool by_ring, instant now);
   pending_wait keep(session& s, admitted& a, const proto::wait& m);
   void count_end(session& s, const pending_wait& w, const wait_end& ended);
-  void count_success(session& s, park_kind park, size_t plan_number, const wait_report& ended);
+  void count_success(session& s, session_stream* stream, park_kind park, size_t plan_number,
+                     const wait_report& ended);
   void on(session& s, const proto::kick& m);
   template <class See>
   void for_each_pending_of(const session& s, See&& see) const;
@@ -209,6 +220,7 @@ class node {
   wait_counts totals_;
   kind_counts kinds_;
   wait_statistics statistics_;
+  event_log events_;
   std::vector<effect::any> effects_;
 };
 

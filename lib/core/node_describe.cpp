@@ -97,9 +97,9 @@ std::vector<stream_snapshot> node::streams(std::optional<uint32_t> uid, instant 
   return list(uid, at, most, &node::list_streams, now);
 }
 
-std::vector<point_snapshot> node::points(std::optional<uint32_t> uid, list_place& at,
-                                         size_t most) const {
-  return list(uid, at, most, &node::list_points, {});
+std::vector<point_snapshot> node::points(std::optional<uint32_t> uid, list_place& at, size_t most,
+                                         instant now) const {
+  return list(uid, at, most, &node::list_points, now);
 }
 
 std::vector<client_snapshot> node::clients(std::optional<uint32_t> uid, instant now) const {
@@ -110,8 +110,8 @@ std::vector<stream_snapshot> node::streams(std::optional<uint32_t> uid, instant 
   return whole_list([&](list_place& at, size_t most) { return streams(uid, now, at, most); });
 }
 
-std::vector<point_snapshot> node::points(std::optional<uint32_t> uid) const {
-  return whole_list([&](list_place& at, size_t most) { return points(uid, at, most); });
+std::vector<point_snapshot> node::points(std::optional<uint32_t> uid, instant now) const {
+  return whole_list([&](list_place& at, size_t most) { return points(uid, at, most, now); });
 }
 
 void node::list_client(const session& s, instant now, list_place&, size_t,
@@ -130,6 +130,7 @@ void node::list_client(const session& s, instant now, list_place&, size_t,
   c.completed = s.waits.completed;
   c.failed = s.waits.failed;
   c.waited_ns = s.waits.waited_ns;
+  c.kinds = s.kinds;
   instant oldest = now;
   for_each_pending_of(s, [&](const pending_wait& w) { oldest = std::min(oldest, w.start); });
   c.oldest_pending_ms = to_ms(now - oldest);
@@ -165,6 +166,8 @@ void node::list_streams(const session& s, instant now, list_place& at, size_t mo
     to.word = proto::load_word(s.slots.word(from.at));
     to.pending = from.pending;
     to.completed = from.completed;
+    to.waited_ns = from.waited_ns;
+    to.kinds = from.kinds;
     const auto first = oldest.find(index);
     if (first != oldest.end()) to.oldest_pending_ms = to_ms(now - first->second);
     all.push_back(std::move(to));
@@ -182,6 +185,7 @@ point_snapshot describe_history(const session& s, const readback& history) {
       history.of.predicted(history.window ? history.window : 1);
   if (predicted) p.predicted_ns = predicted->ns;
   p.waits = history.waits;
+  p.waited_ns = history.waited_ns;
   p.kinds = history.kinds;
   return p;
 }
@@ -189,9 +193,19 @@ point_snapshot describe_history(const session& s, const readback& history) {
 }  // namespace
 
 // The entries before points_end are named points by their number, the others streams.
-void node::list_points(const session& s, instant, list_place& at, size_t most,
+void node::list_points(const session& s, instant now, list_place& at, size_t most,
                        std::vector<point_snapshot>& all) const {
   constexpr size_t points_end = proto::points_per_client_max + 1;
+  struct load {
+    uint64_t pending = 0;
+    instant oldest = instant::never();
+  };
+  std::unordered_map<size_t, load> loads;  // by entry
+  for_each_pending_of(s, [&](const pending_wait& w) {
+    load& at_point = loads[w.point != 0 ? w.point : points_end + w.stream];
+    ++at_point.pending;
+    at_point.oldest = std::min(at_point.oldest, w.start);
+  });
   for (size_t entry = std::exchange(at.entry, 0); entry < points_end + s.streams.size(); ++entry) {
     const bool named = entry < points_end;
     const size_t stream = named ? 0 : entry - points_end;
@@ -203,6 +217,10 @@ void node::list_points(const session& s, instant, list_place& at, size_t most,
       return;
     }
     all.push_back(describe_history(s, named ? s.points[entry].history : s.streams[stream].history));
+    if (const auto found = loads.find(entry); found != loads.end()) {
+      all.back().pending = found->second.pending;
+      all.back().oldest_pending_ms = to_ms(now - found->second.oldest);
+    }
     if (named) {
       all.back().point = s.points[entry].name;
     } else {

@@ -85,12 +85,23 @@ class page {
         "Waits that their owner's answer ended while the word had not come.", s.waits.lost_store);
   }
 
-  void durations(const wait_statistics& waits) {
+  void events(const node_figures& figures) {
+    text_.family("gard_events", counter, {}, "What happened, as `garctl watch` shows it.");
+    for (size_t i = 0; i < event_kinds; ++i) {
+      text_.sample({{"event", name_of(static_cast<event_kind>(i))}}, figures.events[i]);
+    }
+  }
+
+  void durations(const node_figures& figures) {
+    const wait_statistics& waits = figures.waits;
     text_.family("gard_wait_duration_seconds", histogram, "seconds",
                  "How long successful waits took, by the way they ended.");
     for (const wait_kind kind : kinds) {
       text_.sample({{"kind", name_of(kind)}}, waits.of_kind(kind));
     }
+    text_.family("gard_notify_delay_seconds", histogram, "seconds",
+                 "From the look that saw a word to the wake of its client, one of 16 looks.");
+    text_.sample({}, figures.told);
   }
 
   void plans(const wait_statistics& waits) {
@@ -161,14 +172,15 @@ class page {
 
 }  // namespace
 
-std::string node_metrics(const status_snapshot& status, const wait_statistics& waits,
+std::string node_metrics(const status_snapshot& status, const node_figures& figures,
                          metrics_dialect as) {
   page all(as);
   all.what_runs(status);
   all.load(status);
   all.ends(status);
-  all.durations(waits);
-  all.plans(waits);
+  all.durations(figures);
+  all.plans(figures.waits);
+  all.events(figures);
   all.executor(status);
   all.process(status);
   return all.take();

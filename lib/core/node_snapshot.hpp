@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "lib/core/codec.hpp"
+#include "lib/core/duration_histogram.hpp"
 #include "lib/core/error.hpp"
 #include "lib/core/wait.hpp"
 
@@ -151,6 +152,8 @@ struct client_snapshot {
   uint64_t failed = 0;
   uint64_t waited_ns = 0;  // as in wait_counts
   uint64_t oldest_pending_ms = 0;
+  kind_counts kinds;
+  duration_histogram told;  // from the look that saw a word to the wake, of some of its waits
   std::vector<proto::driver_state> drivers;
 };
 
@@ -168,7 +171,9 @@ struct stream_snapshot {
   uint64_t word = 0;  // what the word says now
   uint64_t pending = 0;
   uint64_t completed = 0;
+  uint64_t waited_ns = 0;  // as in wait_counts
   uint64_t oldest_pending_ms = 0;
+  kind_counts kinds;
 };
 
 // Where a list that is read in parts goes on; of its own kind of list alone.
@@ -187,6 +192,9 @@ struct point_snapshot {
   uint64_t samples = 0;            // kept now
   std::optional<uint64_t> predicted_ns;
   uint64_t waits = 0;
+  uint64_t pending = 0;
+  uint64_t oldest_pending_ms = 0;
+  uint64_t waited_ns = 0;  // as in wait_counts
   kind_counts kinds;
 };
 

@@ -52,6 +52,7 @@ void node::on(session& s, const proto::open& m) {
   stream.base = taken->base;
   ++s.open_streams;
   ++s.user->streams;
+  note(s, event_kind::stream_opened, stream.name, 0, index);
   send(s, proto::opened{m.cookie, taken->base, index, stream.generation, taken->at.page,
                         taken->at.line(), taken->at.slot()});
 }
@@ -70,6 +71,7 @@ void node::on(session& s, const proto::close& m) {
   }
   s.slots.free(stream->at, m.last_sequence);
   stream->open = false;
+  note(s, event_kind::stream_closed, stream->name, 0, m.stream);
   s.free_streams.push_back(m.stream);
   --s.open_streams;
   --s.user->streams;
@@ -250,10 +252,15 @@ void count_failure(wait_counts& counts, uint16_t code) {
   }
 }
 
-void remember(readback& history, const sample& s, wait_kind kind, uint8_t window) {
+void add_waited(uint64_t& waited_ns, park_kind park, const wait_report& ended) {
+  if (park != park_kind::poll) waited_ns = (duration{waited_ns} + ended.wait).ns;
+}
+
+void remember(readback& history, park_kind park, const wait_report& ended, uint8_t window) {
   ++history.waits;
-  history.kinds.add(kind);
-  history.of.record(s, window);
+  history.kinds.add(ended.kind);
+  add_waited(history.waited_ns, park, ended);
+  history.of.record(ended.sample, window);
 }
 
 }  // namespace
@@ -286,22 +293,44 @@ void node::count_end(session& s, const pending_wait& w, const wait_end& ended) {
   if (ended.code != 0) {
     count_failure(totals_, ended.code);
     count_failure(s.waits, ended.code);
-    return;
+    const error_entry* known = find_error(ended.code);
+    return note_failure(s, w.stream, ended.code, known ? std::string(known->name) : std::string());
   }
-  count_success(s, w.park, w.plan_number, ended.report());
-  ++stream.completed;
-  totals_.lost_store += ended.lost_store;
-  s.waits.lost_store += ended.lost_store;
-  if (readback* history = history_of(s, w)) {
-    remember(*history, sample_of(ended.kind, ended.wait), ended.kind, w.window);
+  const wait_report report = ended.report();
+  count_success(s, &stream, w.park, w.plan_number, report);
+  if (ended.lost_store) {
+    ++totals_.lost_store;
+    ++s.waits.lost_store;
+    note(s, event_kind::lost_store, "a backstop ended the wait: the word had not come", 0,
+         w.stream);
+  }
+  if (readback* history = history_of(s, w)) remember(*history, w.park, report, w.window);
+}
+
+void node::note_failure(const session& about, uint32_t stream, uint16_t code, std::string text) {
+  switch (static_cast<errc>(code)) {
+    case errc::Cancelled:
+    case errc::ShuttingDown:
+      return;
+    case errc::TimedOut:
+      return note(about, event_kind::wait_timed_out, std::move(text), code, stream);
+    case errc::LimitWaits:
+      return note(about, event_kind::request_refused, std::move(text), code, stream);
+    default:
+      return note(about, event_kind::wait_failed, std::move(text), code, stream);
   }
 }
 
-void node::count_success(session& s, park_kind park, size_t plan_number, const wait_report& ended) {
+void node::count_success(session& s, session_stream* stream, park_kind park, size_t plan_number,
+                         const wait_report& ended) {
   for (wait_counts* counts : {&totals_, &s.waits}) {
     ++counts->completed;
-    if (park == park_kind::poll) continue;
-    counts->waited_ns = (duration{counts->waited_ns} + ended.wait).ns;
+    add_waited(counts->waited_ns, park, ended);
+  }
+  if (stream) {
+    ++stream->completed;
+    stream->kinds.add(ended.kind);
+    add_waited(stream->waited_ns, park, ended);
   }
   kinds_.add(ended.kind);
   s.kinds.add(ended.kind);
@@ -352,7 +381,8 @@ void node::record(session& s, const proto::outcome_entry& e) {
   if (e.what == proto::outcome_early_word) {
     ++totals_.early_word;
     ++s.waits.early_word;
-    return;
+    return note(s, event_kind::early_word, "the word came before the device said done", 0,
+                e.stream);
   }
   if (e.what == proto::outcome_refused) {
     ++totals_.refused;
@@ -362,28 +392,28 @@ void node::record(session& s, const proto::outcome_entry& e) {
   if (e.code != 0) {
     count_failure(totals_, e.code);
     count_failure(s.waits, e.code);
-    return;
+    const error_entry* known = find_error(e.code);
+    return note_failure(s, e.stream, e.code,
+                        fmt::format("at its owner: {}", known ? known->name : "an unknown error"));
   }
   const wait_kind kind = static_cast<wait_kind>(e.kind);
   session_stream* stream = s.stream_of(e.stream, e.stream_generation);
-  if (stream) ++stream->completed;
   session_point* point = s.point_of(e.point);
+  const duration value{e.sample_ns};
   wait_report told;
   told.kind = kind;
   told.wait = std::min(duration{e.wait_ns}, told_wait_max);
   told.slept = duration{e.slept_ns};
   told.parks = e.parks;
   told.backstop_queries = e.backstop_queries;
-  const bands& plans = s.published[0]->select(point ? point->name : std::string_view{});
-  const plan& how = plans.select(e.rows);
-  count_success(s, how.park, statistics_.number_of(how), told);
+  told.sample = e.sample == proto::sample_exact  ? sample::exact(value)
+                : e.sample == proto::sample_late ? sample::late(value)
+                                                 : sample::none();
+  const plan& how = s.published[0]->select(point ? point->name : std::string_view{}).select(e.rows);
+  count_success(s, stream, how.park, statistics_.number_of(how), told);
   readback* history = point ? &point->history : stream ? &stream->history : nullptr;
   if (!history) return;  // the stream was closed before its last outcome came
-  const duration value{e.sample_ns};
-  const sample kept = e.sample == proto::sample_exact  ? sample::exact(value)
-                      : e.sample == proto::sample_late ? sample::late(value)
-                                                       : sample::none();
-  remember(*history, kept, kind, std::max<uint8_t>(history->window, 1));
+  remember(*history, how.park, told, std::max<uint8_t>(history->window, 1));
 }
 
 }  // namespace gar

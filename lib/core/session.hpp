@@ -40,6 +40,7 @@ struct peer {
 struct readback {
   estimator of;
   uint64_t waits = 0;
+  uint64_t waited_ns = 0;  // as in wait_counts
   kind_counts kinds;
   uint8_t window = 0;  // of the last plan that predicted here; 0: none did
 };
@@ -53,6 +54,8 @@ struct session_stream {
   uint64_t base = 0;
   uint64_t pending = 0;
   uint64_t completed = 0;
+  uint64_t waited_ns = 0;  // as in wait_counts
+  kind_counts kinds;
   readback history;
 };
 

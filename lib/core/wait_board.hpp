@@ -42,6 +42,7 @@
 #include "lib/core/codec.hpp"
 #include "lib/core/delegated.hpp"
 #include "lib/core/planted.hpp"
+#include "lib/core/wait_trace.hpp"
 
 namespace gar {
 
@@ -196,6 +197,13 @@ class wait_board {
     for (auto& [id, session] : sessions_) for_each_of(*session, see);
   }
 
+  // Where the times of waits are noted; none: nowhere, which costs a branch.
+  void trace_to(wait_trace* trace) { trace_ = trace; }
+  void trace_start(const entry& e, instant now) {
+    if (trace_) [[unlikely]]
+      trace_->registered(&e, now);
+  }
+
   // The wait has run to its end. Removes it; `e` is gone afterwards.
   void end(entry& e, const wait_report& report) { end(e, errc{}, report); }
   void end(entry& e, errc why) {
@@ -344,6 +352,8 @@ class wait_board {
     if (e.stop != wait_stop::dropped) {
       touch(session);
       ended_.push_back(note_of(e, why, report));
+      if (trace_) [[unlikely]]
+        trace_->ended(&e, traced(e, why, report));
       if (e.by_ring) {
         const auto slot = static_cast<uint16_t>(e.place);
         session.ring->complete(slot, in_ring(completion_of(e, why, report)));
@@ -429,6 +439,22 @@ class wait_board {
     return c;
   }
 
+  static traced_wait traced(const entry& e, errc why, const wait_report& how) {
+    traced_wait t;
+    t.session = e.of->id;
+    t.stream = e.stream;
+    t.start = e.how.start;
+    t.code = static_cast<uint16_t>(why);
+    t.confirmed = t.code == 0 && (e.word_authority || e.said != verdict::none);
+    if (t.code != 0) return t;
+    t.seen = e.how.start + how.wait;
+    t.slept = how.slept;
+    t.parks = how.parks;
+    t.backstop_queries = how.backstop_queries;
+    t.kind = how.kind;
+    return t;
+  }
+
   static wait_end note_of(const entry& e, errc why, const wait_report& how) {
     wait_end note;
     note.session = e.of->id;
@@ -463,6 +489,7 @@ class wait_board {
   std::vector<session_id> left_;
   uint64_t last_probe_ = 0;
   uint64_t probes_sent_ = 0;
+  wait_trace* trace_ = nullptr;
 };
 
 }  // namespace gar

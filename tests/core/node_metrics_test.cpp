@@ -25,7 +25,7 @@ status_snapshot whole_status() {
 }
 
 std::string text_of(metrics_dialect as, const wait_statistics& waits = {}) {
-  return node_metrics(whole_status(), waits, as);
+  return node_metrics(whole_status(), {waits, {}, {}}, as);
 }
 
 std::vector<std::string> lines_of(const std::string& text) {

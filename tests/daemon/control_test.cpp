@@ -45,6 +45,11 @@ TEST(request, reads_each_op) {
   EXPECT_EQ(read(R"({"op":"metrics"})").dialect, metrics_dialect::open_metrics);
   EXPECT_EQ(read(R"({"op":"metrics","dialect":"prometheus"})").dialect,
             metrics_dialect::prometheus);
+  EXPECT_FALSE(read(R"({"op":"events"})").after);
+  EXPECT_EQ(read(R"({"op":"events","after":18446744073709551615})").after, UINT64_MAX);
+  EXPECT_EQ(read(R"({"op":"trace","for_ms":600000})").trace_for, from_ms(600'000));
+  EXPECT_EQ(read(R"({"op":"trace_read","trace":7})").trace, 7u);
+  EXPECT_EQ(read(R"({"op":"figures"})").op, request_op::figures);
   EXPECT_EQ(read(R"({"op":"plan_unset"})").scope, plan_scope{});
   EXPECT_FALSE(read(R"({"op":"reload"})").replace);
   EXPECT_TRUE(read(R"({"op":"reload","replace":true})").replace);
@@ -54,7 +59,8 @@ TEST(request, reads_each_op) {
 }
 
 TEST(request, knows_which_ops_change_the_node) {
-  for (request_op op : {request_op::plan_set, request_op::plan_unset, request_op::reload}) {
+  for (request_op op : {request_op::plan_set, request_op::plan_unset, request_op::reload,
+                        request_op::trace, request_op::trace_read}) {
     EXPECT_TRUE(changes(op)) << name_of(op);
   }
   for (request_op op :
@@ -66,7 +72,9 @@ TEST(request, knows_which_ops_change_the_node) {
 
 TEST(request, knows_which_ops_tell_of_the_whole_node) {
   EXPECT_TRUE(whole_node(request_op::metrics));
-  for (request_op op : {request_op::status, request_op::clients, request_op::plan_show}) {
+  EXPECT_TRUE(whole_node(request_op::figures));
+  for (request_op op :
+       {request_op::status, request_op::clients, request_op::events, request_op::plan_show}) {
     EXPECT_FALSE(whole_node(op)) << name_of(op);
   }
 }
@@ -101,6 +109,14 @@ TEST(request, refuses_values_of_the_wrong_type_or_range) {
   refuses(R"({"op":"plan_set","text":"poll","point":"a\nb"})", errc::InvalidArgument, "point");
   refuses(R"({"op":"plan_unset","client":")" + std::string(64, 'a') + "\"}", errc::InvalidArgument,
           "63");
+  for (const char* after : {"-1", "1.5", "null", "\"3\"", "18446744073709551616"}) {
+    refuses(R"({"op":"events","after":)" + std::string(after) + "}", errc::InvalidArgument,
+            "after");
+  }
+  refuses(R"({"op":"trace"})", errc::InvalidArgument, "for_ms");
+  refuses(R"({"op":"trace","for_ms":0})", errc::InvalidArgument, "600000");
+  refuses(R"({"op":"trace","for_ms":600001})", errc::InvalidArgument, "600000");
+  refuses(R"({"op":"trace_read"})", errc::InvalidArgument, "trace");
   refuses(R"({"op":"metrics","dialect":"json"})", errc::InvalidArgument, "open_metrics");
   refuses(R"({"op":"metrics","dialect":1})", errc::InvalidArgument, "dialect");
   refuses(R"({"op":"status","dialect":"prometheus"})", errc::InvalidArgument, "dialect");

@@ -18,6 +18,7 @@ import plans  # noqa: F401  pylint: disable=unused-import
 import quiet  # noqa: F401  pylint: disable=unused-import
 import soak  # noqa: F401  pylint: disable=unused-import
 import starve  # noqa: F401  pylint: disable=unused-import
+import watching  # noqa: F401  pylint: disable=unused-import
 from node import SKIPPED, TESTS, Failure, Node, Skip
 
 

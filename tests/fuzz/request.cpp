@@ -22,13 +22,19 @@ std::string written(const control_request& r) {
   if (r.scope.client) o["client"] = *r.scope.client;
   if (r.scope.point) o["point"] = *r.scope.point;
   if (r.op == request_op::reload) o["replace"] = r.replace;
+  if (r.after) o["after"] = *r.after;
+  if (r.op == request_op::trace) o["for_ms"] = r.trace_for.ns / 1'000'000;
+  if (r.op == request_op::trace_read) o["trace"] = r.trace;
   if (r.dialect == metrics_dialect::prometheus) o["dialect"] = "prometheus";
   return json::serialize(o);
 }
 
 void check_taken(const control_request& r) {
   const bool plans = r.op == request_op::plan_set || r.op == request_op::plan_unset;
-  must(changes(r.op) == (plans || r.op == request_op::reload));
+  const bool traces = r.op == request_op::trace || r.op == request_op::trace_read;
+  must(changes(r.op) == (plans || traces || r.op == request_op::reload));
+  must(r.op == request_op::events || !r.after);
+  must((r.op == request_op::trace) == (r.trace_for != duration{}));
   must(plans || (!r.scope.client && !r.scope.point));
   must(!r.scope.client || proto::valid_name(*r.scope.client));
   must(!r.scope.point || proto::valid_name(*r.scope.point));
@@ -37,7 +43,8 @@ void check_taken(const control_request& r) {
   must(r.op == request_op::metrics || r.dialect == metrics_dialect::open_metrics);
   const result<control_request> again = parse_request(written(r));
   must(again && again->op == r.op && again->text == r.text && again->replace == r.replace);
-  must(again->dialect == r.dialect);
+  must(again->dialect == r.dialect && again->after == r.after);
+  must(again->trace_for == r.trace_for && again->trace == r.trace);
   must(again->scope.client == r.scope.client && again->scope.point == r.scope.point);
   if (r.op != request_op::plan_set) return;
   plan_fault fault;

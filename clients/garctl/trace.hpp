@@ -1,0 +1,18 @@
+// `garctl trace`: the waits of some seconds, written as a Chrome trace.
+//
+// Asks gard to note each wait's times for so long, reads them while they come, and writes them as
+// they are read, so that neither keeps more than a part of them.
+//
+// Invariants: the file is whole JSON when this ends with 0; what was begun and failed is removed.
+// Threads: one. Blocking: for the time asked, and while the rest is read. Errors: as requests.hpp;
+// 1 too where the file cannot be written.
+#pragma once
+
+#include "clients/garctl/command_line.hpp"
+#include "clients/garctl/requests.hpp"
+
+namespace gar {
+
+int trace(const command_line& line, terminal& with);
+
+}  // namespace gar

@@ -1,0 +1,52 @@
+#include "daemon/tracing.hpp"
+
+#include <chrono>
+#include <string>
+
+namespace gar {
+
+result<uint64_t> tracing::start(duration how_long) {
+  if (now_) return error(errc::OutOfState, {"a trace", "while another one is on or being read"});
+  now_ = std::make_shared<wait_trace>();
+  on_ = true;
+  to_(now_);
+  end_after(how_long);
+  return ++number_;
+}
+
+void tracing::end_after(duration how_long) {
+  timer_.expires_after(std::chrono::nanoseconds(how_long.ns));
+  timer_.async_wait([this](const boost::system::error_code& cancelled) {
+    if (cancelled) return;
+    on_ = false;
+    to_(nullptr);
+    forget_after(kept_for);
+  });
+}
+
+void tracing::forget_after(duration how_long) {
+  timer_.expires_after(std::chrono::nanoseconds(how_long.ns));
+  timer_.async_wait([this](const boost::system::error_code& cancelled) {
+    if (!cancelled) now_.reset();
+  });
+}
+
+result<tracing::part> tracing::read(uint64_t which, size_t most) {
+  if (!now_ || which != number_) return error(errc::Closed, {"trace " + std::to_string(which)});
+  part p;
+  // Looked at before the waits: what it lets go of was written before.
+  const bool executor_left = !on_ && now_.use_count() == 1;
+  std::atomic_thread_fence(std::memory_order_acquire);
+  now_->take(most, [&p](const traced_wait& w) { p.waits.push_back(w); });
+  p.lost = now_->lost();
+  p.ended = executor_left && p.waits.size() < most;
+  if (p.ended) {
+    timer_.cancel();
+    now_.reset();
+  } else if (!on_) {
+    forget_after(kept_for);
+  }
+  return p;
+}
+
+}  // namespace gar

@@ -1,0 +1,54 @@
+// Tracing: one trace of waits at a time, from its start to its last reading.
+//
+//   none --start--> on, for a time --> over, read to its end or not for `kept_for` --> none
+//
+// Invariants: the executor writes only while it is on; what it wrote is kept until it was read, or
+// a while; memory is had for one trace alone.
+// Threads: the io thread's. Blocking: never. Ownership: the trace is shared with the executor.
+// Errors: OutOfState: one is on, or not read to its end; Closed{which}: it is not that one.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "lib/core/error.hpp"
+#include "lib/core/wait_trace.hpp"
+
+namespace gar {
+
+class tracing {
+ public:
+  static constexpr duration longest = from_ms(600'000);
+
+  // `to` is told where the executor writes from now on; none: nowhere.
+  tracing(boost::asio::io_context& io, std::function<void(std::shared_ptr<wait_trace>)> to)
+      : timer_(io), to_(std::move(to)) {}
+
+  // The trace's number.
+  result<uint64_t> start(duration how_long);
+
+  struct part {
+    std::vector<traced_wait> waits;
+    uint64_t lost = 0;   // so far
+    bool ended = false;  // nothing is left, and nothing comes
+  };
+  result<part> read(uint64_t which, size_t most);
+
+ private:
+  static constexpr duration kept_for = from_ms(30'000);
+
+  void end_after(duration how_long);
+  void forget_after(duration how_long);
+
+  boost::asio::steady_timer timer_;
+  std::function<void(std::shared_ptr<wait_trace>)> to_;
+  std::shared_ptr<wait_trace> now_;
+  uint64_t number_ = 0;
+  bool on_ = false;
+};
+
+}  // namespace gar

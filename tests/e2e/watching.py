@@ -1,0 +1,134 @@
+"""What happens, seen while it happens: garctl watch and garctl trace."""
+
+import json
+import subprocess
+
+from node import eventually, require, test
+
+
+class Watch:
+    """A garctl watch --json; its lines so far."""
+
+    def __init__(self, node, *arguments):
+        self.node = node
+        self.out = open(node.directory / "watched", "w+b")
+        self.process = subprocess.Popen(
+            [node.build / "bin/garctl", "watch", "--json", *arguments], stdout=self.out,
+            env=node.environment)
+        node.processes.append(self.process)
+
+    def events(self):
+        text = (self.node.directory / "watched").read_text()
+        return [json.loads(line) for line in text.splitlines(keepends=True)
+                if line.endswith("\n")]
+
+    def seen(self, event, **fields):
+        def matching():
+            return [e for e in self.events() if e["event"] == event and
+                    all(e.get(key) == value for key, value in fields.items())]
+        return eventually(matching, 30, f"{event} {fields}")
+
+
+@test
+def watch_shows_what_happens(node):
+    node.start_gard()
+    watch = Watch(node, "--kept")
+    watch.seen("plan_changed")
+    client = node.client("watched", 2)
+    watch.seen("client_connected", client="watched")
+    for stream in range(2):
+        watch.seen("stream_opened", client="watched", stream=stream)
+    node.garctl("plan", "set", "poll", "--client", "nobody")
+    eventually(lambda: any("client nobody" in e["text"] for e in watch.seen("plan_changed")), 30,
+               "the plan's change is seen")
+    client.ask("fault lost 1")
+    require(client.ask("wait 30").get("right") is True, "a lost store ends by the backstop")
+    watch.seen("lost_store", client="watched", stream=0)
+    client.kill()
+    watch.seen("client_left", client="watched")
+    for event in watch.events():
+        node.validate("watch.schema.json", json.dumps(event))
+
+
+@test
+def watch_goes_on_with_the_next_gard(node):
+    node.start_gard()
+    watch = Watch(node)
+    eventually(lambda: node.client("first").connected and
+               [e for e in watch.events() if e.get("client") == "first"], 30, "it watches")
+    node.stop_gard()
+    node.start_gard()
+    watch.seen("restarted")
+    node.client("second")
+    watch.seen("client_connected", client="second")
+
+
+@test
+def watch_ends_when_it_was_told_to(node):
+    node.start_gard()
+    ended = node.run(node.build / "bin/garctl", "watch", "--for", "300ms", "--kept")
+    require(ended.returncode == 0 and "plan_changed" in ended.stdout, ended)
+    node.stop_gard()
+    ended = node.run(node.build / "bin/garctl", "watch", "--for", "300ms")
+    require(ended.returncode == 3 and "NotReachable" in ended.stderr, ended)
+
+
+def traced(node, executor):
+    node.start_gard(f'[executor]\nkind = "{executor}"\n')
+    client = node.client("traced", 2)
+    file = node.directory / "trace.json"
+    tracer = subprocess.Popen([node.build / "bin/garctl", "trace", "--for", "2s", "--output", file,
+                               "--json"], stdout=subprocess.PIPE, text=True, env=node.environment)
+    node.processes.append(tracer)
+    while tracer.poll() is None:
+        require(client.ask("wait 5").get("right") is True, "a wait ends right")
+    require(tracer.returncode == 0, "garctl's exit status", tracer.returncode)
+    ended = json.loads(tracer.stdout.read())
+    require(ended["lost"] == 0 and ended["waits"] > 0, ended)
+    trace = json.loads(file.read_text())
+    spans = {}
+    for event in trace["traceEvents"]:
+        require(event["ph"] in ("b", "e", "n", "M"), event)
+        if event["ph"] != "M":
+            spans.setdefault((event["pid"], event["id"]), []).append(event)
+    require(len(spans) == ended["waits"], len(spans), ended)
+    for events in spans.values():
+        require([e["ts"] for e in events] == sorted(e["ts"] for e in events), events)
+        names = [e["name"] for e in events if e["ph"] != "e"]
+        require(names[0] == "wait" and "seen" in names, names)
+        began = [e["name"] for e in events if e["ph"] == "b"]
+        ended_spans = [e["name"] for e in events if e["ph"] == "e"]
+        require(sorted(began) == sorted(ended_spans), events)
+    seen = {e["name"] for events in spans.values() for e in events}
+    require({"registered", "parked", "notified"} <= seen, seen)
+    named = {e["args"]["name"] for e in trace["traceEvents"] if e["ph"] == "M"}
+    require(any(name.startswith("traced (client") for name in named), named)
+    return client
+
+
+@test
+def trace_has_the_steps_of_each_wait(node):
+    client = traced(node, "gpu-reactor")
+    # Nothing is left on, and the next one can begin.
+    second = json.loads(node.garctl("trace", "--for", "10ms", "--output",
+                                    node.directory / "second.json", "--json").stdout)
+    require(second["lost"] == 0, second)
+    client.kill()
+
+
+@test
+def trace_has_the_steps_of_each_wait_of_the_naive_executor(node):
+    traced(node, "naive").kill()
+
+
+@test
+def trace_that_is_refused_leaves_the_file_as_it_was(node):
+    file = node.directory / "kept.json"
+    file.write_text("before")
+    ended = node.garctl("trace", "--for", "10ms", "--output", file, check=False)
+    require(ended.returncode == 3, ended)
+    node.start_gard()
+    ended = node.garctl("trace", "--for", "700s", "--output", file, check=False)
+    require(ended.returncode == 1 and "600000" in ended.stderr, ended)
+    require(file.read_text() == "before", "the file is as it was")
+    require(not (node.directory / "kept.json.part").exists(), "nothing is left beside it")
