@@ -67,6 +67,8 @@ CLI::Option* add_span(CLI::App& app, std::optional<duration>& into, const char* 
 }
 
 void add_watching_verbs(CLI::App& root, command_line& line) {
+  CLI::App* top = add_verb(root, line, verb::top, "top", "What goes on, on the whole screen");
+  add_span(*top, line.span, "End after so long; without it, when q is pressed");
   CLI::App* watch = add_verb(root, line, verb::watch, "watch", "Events as they happen");
   add_span(*watch, line.span, "End after so long; without it, never");
   watch->add_flag("--kept", line.kept, "First those that gard still has");

@@ -20,6 +20,7 @@ enum class verb {
   points,
   version,
   metrics,
+  top,
   watch,
   trace,
   plan_show,
@@ -36,9 +37,9 @@ struct command_line {
   std::string plan_text;              // plan check, plan set
   std::optional<std::string> client;  // plan set, plan unset
   std::optional<std::string> point;
-  bool replace = false;     // reload
-  bool prometheus = false;  // metrics
-  std::optional<duration> span;  // watch, trace: for how long
+  bool replace = false;          // reload
+  bool prometheus = false;       // metrics
+  std::optional<duration> span;  // top, watch, trace: for how long
   bool kept = false;             // watch: what gard still has, first
   std::string output;            // trace: the file
 };

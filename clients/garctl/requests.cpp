@@ -9,9 +9,10 @@
 #include "clients/garctl/gard_link.hpp"
 #include "clients/garctl/host_capabilities.hpp"
 #include "clients/garctl/plan_check.hpp"
-#include "clients/garctl/replies.hpp"
-#include "clients/garctl/trace.hpp"
 #include "clients/garctl/readable.hpp"
+#include "clients/garctl/replies.hpp"
+#include "clients/garctl/top.hpp"
+#include "clients/garctl/trace.hpp"
 #include "clients/garctl/views.hpp"
 #include "clients/garctl/watch.hpp"
 #include "lib/core/codec.hpp"
@@ -35,7 +36,8 @@ void print_result(const command_line& line, const json::value& result, page_make
 }
 
 int print_reply(const command_line& line, const reply& got, page_maker page, terminal& with) {
-  if (const auto* refused = std::get_if<refusal>(&got)) return print_refusal(*refused, line.plan_text, with);
+  if (const auto* refused = std::get_if<refusal>(&got))
+    return print_refusal(*refused, line.plan_text, with);
   if (const auto* failed = std::get_if<unreachable>(&got)) return print_unreachable(*failed, with);
   print_result(line, std::get<json::value>(got), page, with);
   return status_fine;
@@ -173,6 +175,8 @@ int run_request(const command_line& line, terminal& with) {
       return show_version(line, with);
     case verb::metrics:
       return show_metrics(line, with);
+    case verb::top:
+      return top(line, with);
     case verb::watch:
       return watch(line, with);
     case verb::trace:

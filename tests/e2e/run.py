@@ -16,6 +16,7 @@ import manifests  # noqa: F401  pylint: disable=unused-import
 import metrics  # noqa: F401  pylint: disable=unused-import
 import plans  # noqa: F401  pylint: disable=unused-import
 import quiet  # noqa: F401  pylint: disable=unused-import
+import showing  # noqa: F401  pylint: disable=unused-import
 import soak  # noqa: F401  pylint: disable=unused-import
 import starve  # noqa: F401  pylint: disable=unused-import
 import watching  # noqa: F401  pylint: disable=unused-import

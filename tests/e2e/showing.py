@@ -1,0 +1,99 @@
+"""What a person looks at: garctl top, on a terminal and piped, and garctl report."""
+
+import fcntl
+import os
+import pty
+import signal
+import struct
+import subprocess
+import termios
+import threading
+
+from node import eventually, require, test
+
+
+class Terminal:
+    """A program on a terminal of 80 by 24; what it wrote so far."""
+
+    def __init__(self, node, *command):
+        self.master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        self.before = termios.tcgetattr(slave)
+        self.slave = slave
+        self.process = subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave,
+                                        env={**node.environment, "TERM": "xterm",
+                                             "LANG": "C.UTF-8"})
+        node.processes.append(self.process)
+        self.wrote = b""
+        threading.Thread(target=self.read, daemon=True).start()
+
+    def read(self):
+        try:
+            while part := os.read(self.master, 4096):
+                self.wrote += part
+        except OSError:
+            pass
+
+    def shows(self, text):
+        eventually(lambda: text.encode() in self.wrote, 30, f"the screen shows {text!r}")
+
+    def type(self, keys):
+        self.wrote = b""
+        os.write(self.master, keys.encode())
+
+    def is_as_before(self):
+        return termios.tcgetattr(self.slave)[:4] == self.before[:4]
+
+
+@test
+def top_on_a_terminal_shows_lists_and_gives_the_terminal_back(node):
+    node.start_gard()
+    client = node.client("shown", 2)
+    require(client.ask("wait 2").get("right") is True, "a wait ends right")
+    screen = Terminal(node, node.build / "bin/garctl", "top")
+    screen.shows(": shown")
+    screen.shows("q: quit")
+    screen.type("s")
+    screen.shows("stream 1")
+    screen.type("/nobody\n")
+    screen.shows("match the filter")
+    screen.type("q")
+    require(screen.process.wait(30) == 0, "garctl's exit status")
+    require(screen.is_as_before(), "the terminal is as it was")
+    client.close()
+
+
+@test
+def top_that_is_interrupted_gives_the_terminal_back(node):
+    node.start_gard()
+    screen = Terminal(node, node.build / "bin/garctl", "top")
+    screen.shows("q: quit")
+    screen.process.send_signal(signal.SIGINT)
+    require(screen.process.wait(30) == 0, "garctl's exit status")
+    require(screen.is_as_before(), "the terminal is as it was")
+
+
+@test
+def top_outlives_a_restart_of_gard(node):
+    node.start_gard()
+    screen = Terminal(node, node.build / "bin/garctl", "top")
+    screen.shows("q: quit")
+    node.stop_gard()
+    screen.shows("not reachable")
+    node.start_gard()
+    node.client("afterwards")
+    screen.shows(": afterwards")
+    screen.type("q")
+    require(screen.process.wait(30) == 0, "garctl's exit status")
+
+
+@test
+def top_that_is_piped_prints_a_page(node):
+    node.start_gard()
+    client = node.client("piped", 1)
+    page = node.garctl("top").stdout
+    require(": piped" in page and "CPU given back" in page and "\x1b" not in page, page)
+    client.close()
+    node.stop_gard()
+    ended = node.garctl("top", check=False)
+    require(ended.returncode == 3 and "NotReachable" in ended.stderr, ended)
