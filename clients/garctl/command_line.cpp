@@ -76,6 +76,9 @@ void add_watching_verbs(CLI::App& root, command_line& line) {
                              "Each wait's steps in time, as a file for Perfetto");
   add_span(*trace, line.span, "For so long, 600s at most")->required();
   trace->add_option("--output", line.output, "The file")->type_name("FILE")->required();
+  CLI::App* report = add_verb(root, line, verb::report, "report",
+                              "What gard did since its start, as a page for a browser");
+  report->add_option("--output", line.output, "The file")->type_name("FILE.html")->required();
 }
 
 void add_verbs(CLI::App& root, command_line& line) {

@@ -23,6 +23,7 @@ enum class verb {
   top,
   watch,
   trace,
+  report,
   plan_show,
   plan_check,
   plan_set,
@@ -41,7 +42,7 @@ struct command_line {
   bool prometheus = false;       // metrics
   std::optional<duration> span;  // top, watch, trace: for how long
   bool kept = false;             // watch: what gard still has, first
-  std::string output;            // trace: the file
+  std::string output;            // trace, report: the file
 };
 
 // Why there is nothing to run: help or the version was asked for (status 0) or the line is wrong

@@ -11,6 +11,7 @@
 #include "clients/garctl/plan_check.hpp"
 #include "clients/garctl/readable.hpp"
 #include "clients/garctl/replies.hpp"
+#include "clients/garctl/report.hpp"
 #include "clients/garctl/top.hpp"
 #include "clients/garctl/trace.hpp"
 #include "clients/garctl/views.hpp"
@@ -181,6 +182,8 @@ int run_request(const command_line& line, terminal& with) {
       return watch(line, with);
     case verb::trace:
       return trace(line, with);
+    case verb::report:
+      return report(line, with);
     case verb::plan_show:
       return ask(line, "plan_show", plans_page, with);
     case verb::plan_check:

@@ -124,8 +124,7 @@ top_view::counts top_view::counts_of(const json::value& entry, top_list list) {
 void top_view::take(const top_look& now) {
   failure_.clear();
   if (paused_ || now.list != list_) return;
-  const double seconds =
-      last_ns_ == 0 ? 0 : static_cast<double>(now.at_ns - last_ns_) / 1e9;
+  const double seconds = last_ns_ == 0 ? 0 : static_cast<double>(now.at_ns - last_ns_) / 1e9;
   rows_.clear();
   std::map<std::string, counts> counted;
   for (const json::value& entry : list_field(now.entries, name_of(list_))) {
@@ -134,9 +133,7 @@ void top_view::take(const top_look& now) {
   }
   before_ = std::move(counted);
   last_ns_ = now.at_ns;
-  take_node(now.status, node_at_ns_ == 0
-                            ? 0
-                            : static_cast<double>(now.at_ns - node_at_ns_) / 1e9);
+  take_node(now.status, node_at_ns_ == 0 ? 0 : static_cast<double>(now.at_ns - node_at_ns_) / 1e9);
   node_at_ns_ = now.at_ns;
   sort();
 }
@@ -283,34 +280,36 @@ std::vector<top_view::line> top_view::head(size_t columns) const {
   constexpr std::array orders{"name", "rate", "pending", "oldest", "told", "given"};
   const auto oldest = count_or_0(status_, "waits.oldest_pending_ms");
   std::vector<line> all;
-  all.push_back({look::bold, fmt::format("gard {}  up {}  {}, {}  plan {}",
-                                         text_field(status_, "version"),
-                                         readable_ns(count_or_0(status_, "uptime_ms") * 1'000'000),
-                                         text_field(status_, "executor.running"),
-                                         text_field(status_, "word_wait.kind"),
-                                         text_field(status_, "plan.running"))});
-  all.push_back({look::plain,
-                 fmt::format("{} clients, {} streams  {} waits/s  {} pending, oldest {}",
-                             count_text(status_, "clients"), count_text(status_, "streams"),
-                             short_count(waits_per_s_), count_text(status_, "waits.pending"),
-                             oldest == 0 ? "-" : short_ns(oldest * 1'000'000))});
+  all.push_back(
+      {look::bold,
+       fmt::format("gard {}  up {}  {}, {}  plan {}", text_field(status_, "version"),
+                   readable_ns(count_or_0(status_, "uptime_ms") * 1'000'000),
+                   text_field(status_, "executor.running"), text_field(status_, "word_wait.kind"),
+                   text_field(status_, "plan.running"))});
+  all.push_back(
+      {look::plain, fmt::format("{} clients, {} streams  {} waits/s  {} pending, oldest {}",
+                                count_text(status_, "clients"), count_text(status_, "streams"),
+                                short_count(waits_per_s_), count_text(status_, "waits.pending"),
+                                oldest == 0 ? "-" : short_ns(oldest * 1'000'000))});
   const double given = std::max(0.0, waited_cores_ - gard_cores_);
-  all.push_back({look::plain, fmt::format("CPU given back: {:.2f} cores (spinning would burn {:.2f}, "
-                                          "gard takes {:.2f})",
-                                          given, waited_cores_, gard_cores_)});
-  std::string state = fmt::format(
-      "lost stores {}, early words {}, failed {}  {} by {}{}", count_text(status_, "waits.lost_store"),
-      count_text(status_, "waits.early_word"), count_text(status_, "waits.failed"), name_of(list_),
-      orders[static_cast<size_t>(order_)], upwards_ ? ", upwards" : "");
+  all.push_back(
+      {look::plain, fmt::format("CPU given back: {:.2f} cores (spinning would burn {:.2f}, "
+                                "gard takes {:.2f})",
+                                given, waited_cores_, gard_cores_)});
+  std::string state =
+      fmt::format("lost stores {}, early words {}, failed {}  {} by {}{}",
+                  count_text(status_, "waits.lost_store"), count_text(status_, "waits.early_word"),
+                  count_text(status_, "waits.failed"), name_of(list_),
+                  orders[static_cast<size_t>(order_)], upwards_ ? ", upwards" : "");
   if (filtering_ || !filter_.empty()) state += "  filter: " + filter_ + (filtering_ ? "_" : "");
   if (paused_) state += "  PAUSED";
   all.push_back({failure_.empty() ? look::plain : look::bad,
                  failure_.empty() ? state : state + "  " + failure_});
   const size_t name = std::max(name_columns_min, columns - std::min(columns, numbers_columns));
-  all.push_back({look::head, fitted(name_of(list_), name) +
-                                 fmt::format(" {:>7} {:>5} {:>6} {:>13} {:>6} {:>6} {:>7}", "WAITS/S",
-                                             "PEND", "OLDEST", "B/I/L/P %", "TOLD50", "TOLD99",
-                                             "GIVEN")});
+  all.push_back(
+      {look::head, fitted(name_of(list_), name) +
+                       fmt::format(" {:>7} {:>5} {:>6} {:>13} {:>6} {:>6} {:>7}", "WAITS/S", "PEND",
+                                   "OLDEST", "B/I/L/P %", "TOLD50", "TOLD99", "GIVEN")});
   return all;
 }
 

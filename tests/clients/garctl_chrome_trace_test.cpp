@@ -70,11 +70,11 @@ TEST(chrome_trace, names_clients_and_streams) {
 }
 
 TEST(chrome_trace, spans_neither_overlap_nor_run_backwards_whatever_came) {
-  for (
-      const char* times :
-      {R"("start_ns":9000,"registered_ns":1,"slept_ns":99999,"seen_ns":5,"notified_ns":7)",
-       R"("start_ns":1000,"registered_ns":0,"slept_ns":18446744073709551615,"seen_ns":9000,"notified_ns":9000)",
-       R"("start_ns":5,"registered_ns":9,"slept_ns":3,"seen_ns":6,"notified_ns":2)", R"("x":1)"}) {
+  for (const char* times :
+       {R"("start_ns":9000,"registered_ns":1,"slept_ns":99999,"seen_ns":5,"notified_ns":7)",
+        R"("start_ns":1000,"registered_ns":0,"slept_ns":18446744073709551615,"seen_ns":9000,)"
+        R"("notified_ns":9000)",
+        R"("start_ns":5,"registered_ns":9,"slept_ns":3,"seen_ns":6,"notified_ns":2)", R"("x":1)"}) {
     double last = -1;
     std::vector<std::string> open;
     for (const json::value& e : traced({wait(times)}).at("traceEvents").as_array()) {

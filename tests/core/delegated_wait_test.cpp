@@ -539,5 +539,43 @@ TEST(word_authority, never_asks_the_owner) {
   EXPECT_EQ(world.ended(a.id).code, number(errc::TimedOut));
 }
 
+TEST_F(delegated_wait, is_traced_from_where_it_came_to_where_its_client_was_told) {
+  wait_trace trace;
+  world.waits.board().trace_to(&trace);
+  proto::wait w = a.wait_for(s, 1);
+  w.age_ns = 400;
+  world.run_to(from_ms(1));
+  world.say(a.id, w);
+  world.run_to(from_ms(3));
+  world.store(a, s, 1);
+  EXPECT_EQ(world.ended(a.id).code, 0);
+  trace.notified(world.clock.now() + duration{50});
+  std::vector<traced_wait> traced;
+  trace.take(10, [&](const traced_wait& t) { traced.push_back(t); });
+  ASSERT_EQ(traced.size(), 1u);
+  EXPECT_EQ(traced[0].session, a.id);
+  EXPECT_EQ(traced[0].start, instant{} + from_ms(1) - duration{400});
+  EXPECT_EQ(traced[0].registered, instant{} + from_ms(1));
+  EXPECT_EQ(traced[0].seen, instant{} + from_ms(3));
+  EXPECT_EQ(traced[0].notified, instant{} + from_ms(3) + duration{50});
+  EXPECT_EQ(traced[0].kind, wait_kind::parked);
+  EXPECT_FALSE(traced[0].confirmed);
+}
+
+TEST_F(delegated_wait, that_failed_is_traced_with_its_number) {
+  wait_trace trace;
+  world.waits.board().trace_to(&trace);
+  proto::wait w = a.wait_for(s, 1);
+  w.timeout_ns = from_ms(2).ns;
+  world.say(a.id, w);
+  world.run_to(from_ms(2));
+  trace.notified(world.clock.now());
+  std::vector<traced_wait> traced;
+  trace.take(10, [&](const traced_wait& t) { traced.push_back(t); });
+  ASSERT_EQ(traced.size(), 1u);
+  EXPECT_EQ(traced[0].code, number(errc::TimedOut));
+  EXPECT_EQ(traced[0].seen, instant{} + from_ms(2));
+}
+
 }  // namespace
 }  // namespace gar::test

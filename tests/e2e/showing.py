@@ -97,3 +97,23 @@ def top_that_is_piped_prints_a_page(node):
     node.stop_gard()
     ended = node.garctl("top", check=False)
     require(ended.returncode == 3 and "NotReachable" in ended.stderr, ended)
+
+
+@test
+def report_is_one_page_that_needs_nothing_else(node):
+    node.start_gard('[plan]\ndefault = "flag:park_us=100,backstop_us=10000"\n')
+    client = node.client("<b>reported</b>", 1)
+    for _ in range(5):
+        require(client.ask("wait 2").get("right") is True, "a wait ends right")
+    eventually(lambda: node.status()["waits"]["completed"] >= 5, 30, "the waits are counted")
+    file = node.directory / "report.html"
+    node.garctl("report", "--output", file)
+    page = file.read_text()
+    require(page.startswith("<!doctype html>") and page.endswith("</html>\n"), page[:200])
+    require("&lt;b&gt;reported&lt;/b&gt;" in page and "<b>reported" not in page, "names are text")
+    require("flag:park_us=100,backstop_us=10000" in page and "<svg" in page, "plans are compared")
+    require("http" not in page and "<script" not in page, "nothing comes from elsewhere")
+    client.close()
+    node.stop_gard()
+    ended = node.garctl("report", "--output", file, check=False)
+    require(ended.returncode == 3 and file.read_text() == page, "an earlier one is kept", ended)
