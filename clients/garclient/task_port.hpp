@@ -50,8 +50,6 @@ class task_port {
                                                        duration most) {
     query_pace pace(most);
     for (;;) {
-      // Not const: a const result<bool> is returned as the bool that it converts to, and a failure
-      // would come out as "pending".
       result<bool> done = self.of_->query(sequence);
       if (!done || *done) co_return done;
       const instant now = self.host_->now();

@@ -15,6 +15,7 @@
 // Threads: a task runs on its host's thread only.
 #pragma once
 
+#include <concepts>
 #include <coroutine>
 #include <exception>
 #include <optional>
@@ -103,8 +104,11 @@ struct promise : promise_base<Host> {
   std::optional<T> value;
 
   basic_task<Host, T> get_return_object();
+  // A T as it is: a const result<bool> must not pass for the bool that it converts to.
+  void return_value(const T& v) { value.emplace(v); }
+  void return_value(T&& v) { value.emplace(std::move(v)); }
   template <class U>
-  void return_value(U&& v) {
+  requires(!std::same_as<std::remove_cvref_t<U>, T>) void return_value(U&& v) {
     value.emplace(std::forward<U>(v));
   }
   T take() {

@@ -61,6 +61,21 @@ TEST(task, awaits_a_result_as_something_that_is_ready) {
             errc::Cancelled);
 }
 
+TEST(task, returns_a_const_result_as_what_it_is) {
+  struct returns {
+    static inline_host::task<result<bool>> run(inline_host&, result<bool> answer) {
+      const result<bool> kept = answer;
+      co_return kept;
+    }
+  };
+  inline_host host;
+  const result<bool> failed = host.run(returns::run(host, error(errc::Cancelled)), "here");
+  ASSERT_TRUE(failed.has_error()) << "a failure came out as an answer";
+  EXPECT_EQ(failed.error().code(), errc::Cancelled);
+  EXPECT_FALSE(host.run(returns::run(host, false), "here").value());
+  EXPECT_TRUE(host.run(returns::run(host, true), "here").value());
+}
+
 TEST(task, throws_where_it_is_run) {
   struct throws {
     static inline_host::task<int> run(inline_host&) {
