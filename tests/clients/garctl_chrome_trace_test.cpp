@@ -77,7 +77,8 @@ TEST(chrome_trace, spans_neither_overlap_nor_run_backwards_whatever_came) {
         R"("start_ns":5,"registered_ns":9,"slept_ns":3,"seen_ns":6,"notified_ns":2)", R"("x":1)"}) {
     double last = -1;
     std::vector<std::string> open;
-    for (const json::value& e : traced({wait(times)}).at("traceEvents").as_array()) {
+    const json::value trace = traced({wait(times)});
+    for (const json::value& e : trace.at("traceEvents").as_array()) {
       if (e.at("ph") == "M") continue;
       EXPECT_GE(e.at("ts").to_number<double>(), last) << times;
       last = e.at("ts").to_number<double>();
