@@ -53,6 +53,8 @@ gard_wait::state gard_wait::go() {
 
 gard_wait::state gard_wait::over(owner_wait::todo how) {
   const bool ended = how == owner_wait::todo::end;
+  // Before the cancel, whose answer takes it back.
+  if (ended && box_.registered && machine_->ending().owner_backstop) via().found_silent();
   via().forget(box_, ended && machine_->ending().cancel_at_gard);
   if (!ended) {
     leaving_ = machine_->leaving();
@@ -60,7 +62,6 @@ gard_wait::state gard_wait::over(owner_wait::todo how) {
   }
   take_over();
   end_.report.wait = clock_.now() - order_->start;
-  if (end_.ended == wait_end::by::backstop) via().found_silent();
   return {now::ended};
 }
 
