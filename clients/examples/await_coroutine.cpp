@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <exception>
 #include <gar_await.hpp>
+#include <utility>
 
 namespace {
 
@@ -38,8 +39,10 @@ class job {
   };
 
   explicit job(std::coroutine_handle<promise_type> frame) : frame_(frame) {}
-  job(const job&) = delete;
-  ~job() { frame_.destroy(); }
+  job(job&& other) noexcept : frame_(std::exchange(other.frame_, nullptr)) {}
+  ~job() {
+    if (frame_) frame_.destroy();
+  }
 
   bool done() const { return frame_.done(); }
   void check() const {
