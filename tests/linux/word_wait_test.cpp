@@ -115,6 +115,25 @@ TEST_F(a_counted_pair, is_refused_where_its_wait_returns_at_once) {
   EXPECT_EQ(p.waiter.kind(), word_wait_kind::software);
 }
 
+TEST_F(a_counted_pair, is_refused_though_the_cpu_was_taken_away_in_one_of_its_waits) {
+  const monitor_pair* pair = &counting_pair;
+  int waits = 0;
+  seen.on_wait = [&] {
+    if (++waits == 3) lasts_30_us();
+  };
+  EXPECT_FALSE(probe_word_wait({}, std::span(&pair, 1)).report.hardware);
+  EXPECT_EQ(waits, 8);
+}
+
+TEST_F(a_counted_pair, is_permitted_though_interrupts_ended_some_of_its_waits) {
+  const monitor_pair* pair = &counting_pair;
+  int waits = 0;
+  seen.on_wait = [&] {
+    if (++waits > 3) lasts_30_us();
+  };
+  EXPECT_TRUE(probe_word_wait({}, std::span(&pair, 1)).report.hardware);
+}
+
 TEST_F(a_counted_pair, is_never_executed_where_it_is_absent_or_its_counter_stands_still) {
   monitor_pair absent = counting_pair;
   absent.absent = [] { return std::string("not here"); };
