@@ -56,7 +56,7 @@ TEST_F(in_process_wait, each_kind_comes_out_as_scripted) {
   ASSERT_EQ(gar_wait(stream_, submit_and_record(100 * ms), nullptr, &r), 0);
   EXPECT_GT(r.slept_ns, 3 * ms);
 
-  ASSERT_EQ(gar_wait(stream_, submit_and_record(200 * us), nullptr, &r), 0);
+  ASSERT_EQ(gar_wait(stream_, submit_and_record(20 * ms), nullptr, &r), 0);  // asleep when it ends
   EXPECT_EQ(r.kind, GAR_KIND_LATE);
   EXPECT_EQ(truth(), 3u);
 
@@ -71,7 +71,7 @@ TEST_F(in_process_wait, each_kind_comes_out_as_scripted) {
 TEST_F(in_process_wait, block_is_the_devices_own_wait) {
   connect("block");
   gar_report r{};
-  ASSERT_EQ(gar_wait(stream_, submit_and_record(2 * ms), nullptr, &r), 0);
+  ASSERT_EQ(gar_wait(stream_, submit_and_record(50 * ms), nullptr, &r), 0);
   EXPECT_EQ(truth(), 1u);
   EXPECT_EQ(r.kind, GAR_KIND_BLOCKED);
   EXPECT_EQ(r.in_process, 0);
@@ -81,7 +81,7 @@ TEST_F(in_process_wait, block_is_the_devices_own_wait) {
 TEST_F(in_process_wait, poll_asks_until_done) {
   connect("poll");
   gar_report r{};
-  ASSERT_EQ(gar_wait(stream_, submit_and_record(2 * ms), nullptr, &r), 0);
+  ASSERT_EQ(gar_wait(stream_, submit_and_record(50 * ms), nullptr, &r), 0);
   EXPECT_EQ(truth(), 1u);
   EXPECT_EQ(r.kind, GAR_KIND_PARKED);
 }
@@ -90,31 +90,31 @@ TEST_F(in_process_wait, rows_pick_the_band) {
   connect("block;rows>=32:poll");
   gar_report r{};
   ASSERT_EQ(gar_rows(client_, 32), 0);
-  ASSERT_EQ(gar_wait(stream_, submit_and_record(1 * ms), nullptr, &r), 0);
+  ASSERT_EQ(gar_wait(stream_, submit_and_record(50 * ms), nullptr, &r), 0);
   EXPECT_EQ(r.kind, GAR_KIND_PARKED);
   gar_wait_options o = wait_options();
   o.flags = GAR_WAIT_ROWS;
   o.rows = 31;
-  ASSERT_EQ(gar_wait(stream_, submit_and_record(1 * ms), &o, &r), 0);
+  ASSERT_EQ(gar_wait(stream_, submit_and_record(50 * ms), &o, &r), 0);
   EXPECT_EQ(r.kind, GAR_KIND_BLOCKED);
 }
 
 TEST_F(in_process_wait, a_lost_store_costs_one_backstop) {
-  connect("flag:park_us=100,backstop_us=20000");
+  connect("flag:park_us=100,backstop_us=200000");
   ASSERT_EQ(gar_sim_fault(queue_, GAR_SIM_FAULT_LOST_STORE, 0), 0);
   gar_report r{};
-  ASSERT_EQ(gar_wait(stream_, submit_and_record(3 * ms), nullptr, &r), 0);
+  ASSERT_EQ(gar_wait(stream_, submit_and_record(50 * ms), nullptr, &r), 0);
   EXPECT_EQ(truth(), 1u);
   EXPECT_EQ(r.backstop_queries, 1u);
   EXPECT_EQ(r.kind, GAR_KIND_PARKED);
-  EXPECT_GE(r.wait_ns, 20 * ms);
+  EXPECT_GE(r.wait_ns, 200 * ms);
 }
 
 TEST_F(in_process_wait, an_early_store_never_ends_a_wait) {
   connect("flag:park_us=100,backstop_us=1000000");
   ASSERT_EQ(gar_sim_fault(queue_, GAR_SIM_FAULT_EARLY_STORE, 0), 0);
   gar_report r{};
-  ASSERT_EQ(gar_wait(stream_, submit_and_record(20 * ms), nullptr, &r), 0);
+  ASSERT_EQ(gar_wait(stream_, submit_and_record(100 * ms), nullptr, &r), 0);
   EXPECT_EQ(truth(), 1u);
   EXPECT_EQ(r.early_words, 1u);
   EXPECT_EQ(counters().early_words, 1u);
