@@ -96,7 +96,7 @@ TEST_P(asio_waits, what_is_done_or_refused_already_is_posted_and_not_called_inli
   EXPECT_EQ(inlined.error, errc::invalid_argument);
 }
 
-TEST_P(asio_waits, a_future_has_the_report_or_throws) {
+TEST_P(asio_waits, a_future_has_the_report) {
   asio::thread_pool pool(1);
   asio_client client(pool.get_executor(), options());
   stream s = client.open_word();
@@ -104,11 +104,18 @@ TEST_P(asio_waits, a_future_has_the_report_or_throws) {
   std::future<gar_report> good = async_wait(s, sequence, asio::use_future);
   s.signal(sequence);
   EXPECT_GT(good.get().wait_ns, 0u);
+}
 
-  // On one thread, since no sanitizer sees how an exception's last owner is found out.
+TEST_P(asio_waits, a_future_throws_what_failed) {
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+  GTEST_SKIP() << "Asio lets go of the exception on a thread of its own, and libstdc++ counts its "
+                  "owners in code that no sanitizer sees";
+#endif
+#endif
   asio::io_context io;
-  asio_client here(io, options());
-  stream never = here.open_word();
+  asio_client client(io, options());
+  stream never = client.open_word();
   std::future<gar_report> late =
       async_wait(never, never.record(), asio::use_future, {.timeout = 1ms});
   io.run();
