@@ -4,7 +4,6 @@
 #include <time.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "lib/linux/steady_clock.hpp"
@@ -91,7 +90,7 @@ class word_wait_prober {
       const tick_rate rate = refused.empty() ? pair->rate() : tick_rate{};
       if (refused.empty() && !rate) refused = "its counter has no frequency";
       if (refused.empty()) {
-        const duration lasted = usual_park(*pair, rate);
+        const duration lasted = longest_park(*pair, rate);
         std::string seen = seen_parking(lasted);
         if (lasted >= lasts_at_least) {
           if (pair->kernel_bound) seen += "; " + pair->kernel_bound();
@@ -109,24 +108,22 @@ class word_wait_prober {
 
  private:
   // Short enough for any bound of the hardware, long enough to tell from an instruction that does
-  // not wait. An interrupt may end a few of the tries early, and a machine that takes the CPU away
-  // lengthen a few: the one in the middle counts.
+  // not wait. An interrupt may end a few of the tries early, not all.
   static constexpr duration asked = from_us(30);
   static constexpr duration lasts_at_least = from_us(10);
   static constexpr int tries = 8;
 
-  static duration usual_park(const monitor_pair& pair, tick_rate rate) {
+  static duration longest_park(const monitor_pair& pair, tick_rate rate) {
     static proto::completion_line quiet{};
     steady_clock clock;
-    std::array<duration, tries> lasted;
-    for (duration& each : lasted) {
+    duration longest;
+    for (int i = 0; i < tries; ++i) {
       pair.arm(quiet.word);
       const instant before = clock.now();
       pair.wait(asked, rate);
-      each = clock.now() - before;
+      longest = std::max(longest, clock.now() - before);
     }
-    std::nth_element(lasted.begin(), lasted.begin() + tries / 2, lasted.end());
-    return lasted[tries / 2];
+    return longest;
   }
 
   static std::string seen_parking(duration lasted) {
