@@ -130,7 +130,11 @@ instant async_waits::earliest() const {
 
 void async_waits::make_due() {
   std::lock_guard lock(lock_);
-  for (async_wait* w : active_) w->until = instant{};
+  for (async_wait* w : active_) {
+    w->until = instant{};
+    // Its stepper may have looked before gard was gone, and sets `until` anew when it lets it rest.
+    if (w->now == phase::stepping) w->now = phase::stepping_again;
+  }
   earliest_ = instant{};
 }
 

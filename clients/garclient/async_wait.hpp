@@ -78,7 +78,7 @@ class async_waits {
 
   // ---- The service thread.
   instant earliest() const;
-  // All are due at once: gard is gone.
+  // All are due at once, and one that is being stepped is looked at again: gard is gone.
   void make_due();
   // Those that are due, each told once.
   size_t take_due(instant now, std::span<async_wait*> into);
