@@ -62,6 +62,8 @@ gard_wait::state gard_wait::over(owner_wait::todo how) {
   }
   take_over();
   end_.report.wait = clock_.now() - order_->start;
+  // Pending at first, then the word, then done; gard never had it, and so learns it from here.
+  if (!box_.registered && !end_.failure) end_.report.sample = sample::exact(end_.report.wait);
   return {now::ended};
 }
 

@@ -1,9 +1,9 @@
 // A device of the program's own, through the C struct of verbs: what is called, how often, and what
 // becomes of pages.
+#include "tests/clients/own_device.hpp"
+
 #include <atomic>
 #include <filesystem>
-#include <map>
-#include <mutex>
 
 #include "tests/clients/scripted_gard.hpp"
 #include "tests/clients/sim_fixture.hpp"
@@ -12,81 +12,6 @@ namespace gar::test {
 namespace {
 
 using namespace std::chrono_literals;
-
-// Runs nothing: a record's store lands when the test says so.
-struct own_device {
-  std::mutex mutex;
-  std::map<void*, int> mapped;  // by page
-  std::atomic<int> maps = 0;
-  std::atomic<int> unmaps = 0;
-  bool map_fails = false;
-  bool settle_fails = false;
-  uint64_t armed = 0;
-  uint64_t done = 0;
-  std::vector<std::pair<uint64_t*, uint64_t>> stores;  // not landed
-
-  void run_all() {
-    std::lock_guard lock(mutex);
-    for (auto& [word, value] : stores) __atomic_store_n(word, value, __ATOMIC_RELEASE);
-    stores.clear();
-    done = armed;
-  }
-
-  static own_device& of(void* p) { return *static_cast<own_device*>(p); }
-  static gar_device_ops ops() {
-    gar_device_ops o{};
-    o.struct_bytes = sizeof(o);
-    o.name = "own";
-    o.map = [](void* d, void* host, size_t, void** mapping, gar_device_failure* f) {
-      std::lock_guard lock(of(d).mutex);
-      if (of(d).map_fails) {
-        f->status = 12;
-        strcpy(f->call, "own_map");
-        return GAR_FAILED;
-      }
-      ++of(d).maps;
-      EXPECT_EQ(++of(d).mapped[host], 1) << "a page was mapped twice";
-      *mapping = host;
-      return 0;
-    };
-    o.unmap = [](void* d, void* mapping) {
-      std::lock_guard lock(of(d).mutex);
-      ++of(d).unmaps;
-      EXPECT_EQ(--of(d).mapped[mapping], 0);
-      for (auto& [word, value] : of(d).stores) {
-        const auto at = reinterpret_cast<char*>(word) - static_cast<char*>(mapping);
-        EXPECT_FALSE(at >= 0 && at < 4096) << "a page was unmapped under a pending store";
-      }
-      return 0;
-    };
-    o.arm = [](void* s, uint64_t sequence, const gar_device_store* word,
-               const gar_device_store* bell, gar_device_failure*) {
-      std::lock_guard lock(of(s).mutex);
-      EXPECT_GT(sequence, of(s).armed);
-      of(s).armed = sequence;
-      for (const gar_device_store* store : {word, bell}) {
-        if (!store) continue;
-        char* host = static_cast<char*>(store->page->host) + store->offset_bytes;
-        of(s).stores.emplace_back(reinterpret_cast<uint64_t*>(host), store->value);
-      }
-      return 0;
-    };
-    o.query = [](void* s, uint64_t sequence, gar_device_failure*) {
-      std::lock_guard lock(of(s).mutex);
-      return of(s).done >= sequence ? GAR_DONE : GAR_PENDING;
-    };
-    o.settle = [](void* s, gar_device_failure* f) {
-      if (of(s).settle_fails) {
-        f->status = 700;
-        strcpy(f->call, "own_settle");
-        return GAR_FAILED;
-      }
-      of(s).run_all();
-      return 0;
-    };
-    return o;
-  }
-};
 
 class own_device_stream : public ::testing::Test {
  protected:
@@ -155,6 +80,32 @@ TEST_F(own_device_stream, needs_none_of_the_verbs_that_may_be_left_out) {
     client_ = nullptr;
     device_.armed = device_.done = 0;  // another client's numbers
   }
+}
+
+// The wait is not registered then, so that nobody else can learn of it.
+TEST_F(own_device_stream, a_word_that_comes_between_question_and_registering_is_an_exact_sample) {
+  static std::atomic<int> questions;
+  questions = 0;
+  gar_device_ops ops = own_device::ops();
+  ops.query = [](void* s, uint64_t, gar_device_failure*) -> int {
+    if (++questions > 1) return GAR_DONE;
+    own_device::of(s).run_all();
+    return GAR_PENDING;
+  };
+  start_gard();
+  connect_to_gard();
+  gar_stream* s = nullptr;
+  ASSERT_EQ(gar_stream_open(client_, &ops, &device_, &device_, nullptr, &s), 0) << last_text();
+  gar_report r{};
+  ASSERT_EQ(gar_wait(s, record(s), nullptr, &r), 0) << last_text();
+  EXPECT_EQ(r.kind, GAR_KIND_PARKED);
+  EXPECT_EQ(r.delegated, 0);
+  const auto told = gard_->await<proto::outcomes>(1).at(0).entries;
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].sample, proto::sample_exact);
+  EXPECT_EQ(told[0].sample_ns, r.wait_ns);
+  EXPECT_TRUE(gard_->received<proto::wait>().empty());
+  EXPECT_EQ(gar_stream_close(s), 0);
 }
 
 // The device answers a question with how things were when it came, and takes so long over it that
