@@ -301,8 +301,6 @@ status_snapshot engine::status(const request_scope& scope) const {
                 std::string(name_of(p.executor.running)),
                 std::string(name_of(p.options.strictness)), p.executor.warning};
   const word_wait_report& word_wait = p.host.word_wait.report;
-  // Rounded up, so that what is shown is never less than what is kept.
-  s.margin_floor_us = (p.host.sleep_overshoot.ns + 999) / 1000;
   s.latency.cpu_dma_latency = p.latency.snapshot();
   {
     const std::lock_guard hold(p.thread_lock);

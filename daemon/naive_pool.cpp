@@ -92,6 +92,7 @@ class naive_port {
     pool_->idle_ns_.fetch_add((clock_.now() - from).ns, std::memory_order_relaxed);
     const std::lock_guard hold(pool_->lock_);
     if (entry_->stop != wait_stop::none) return error(errc::Cancelled);
+    if (!entry_->news.interrupted()) pool_->board_.slept(clock_.now() - at);
     return {};
   }
 
@@ -128,15 +129,17 @@ class naive_port {
 
 static_assert(completion_port<naive_port> && timer_port<naive_port>);
 
-naive_pool::naive_pool(ended_waits& ended, word_waiter waiter, size_t workers_max,
+naive_pool::naive_pool(shared_node& decisions, word_waiter waiter, size_t workers_max,
                        std::function<void()> on_thread, std::function<void()> alive,
                        latency_keeper* latency)
-    : ended_(&ended),
+    : ended_(&decisions.ended()),
       waiter_(waiter),
       workers_max_(workers_max),
       on_thread_(std::move(on_thread)),
       alive_(std::move(alive)),
-      latency_(latency) {}
+      latency_(latency) {
+  board_.learn_sleeps(&decisions.sleeps());
+}
 
 void naive_pool::start(const wait_start& what, const std::shared_ptr<session_link>& link) {
   const std::lock_guard hold(lock_);

@@ -26,9 +26,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "daemon/ended_waits.hpp"
 #include "daemon/latency_keeper.hpp"
 #include "daemon/session_link.hpp"
+#include "daemon/shared_node.hpp"
 #include "lib/core/inline_host.hpp"
 #include "lib/core/node_snapshot.hpp"
 #include "lib/core/wait_board.hpp"
@@ -46,8 +46,9 @@ using naive_board = wait_board<naive_host>;
 class naive_pool {
  public:
   naive_pool(
-      ended_waits& ended, word_waiter waiter, size_t workers_max, std::function<void()> on_thread,
-      std::function<void()> alive = [] {}, latency_keeper* latency = nullptr);
+      shared_node& decisions, word_waiter waiter, size_t workers_max,
+      std::function<void()> on_thread, std::function<void()> alive = [] {},
+      latency_keeper* latency = nullptr);
   ~naive_pool() { stop(); }
   naive_pool(const naive_pool&) = delete;
   naive_pool& operator=(const naive_pool&) = delete;

@@ -93,6 +93,7 @@ class reactor_thread {
         alive_(parts.alive),
         waker_(*parts.bell, *parts.state, event_fd()),
         thread_([this, on_thread] {
+          waits_.board().learn_sleeps(&node_->sleeps());
           on_thread();
           run();
         }) {}

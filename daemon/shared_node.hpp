@@ -28,6 +28,9 @@ class shared_node {
   // Where the executor puts what has ended.
   ended_waits& ended() { return ended_; }
 
+  // Who learns how late predicted sleeps end. Any thread, without the lock.
+  sleep_lateness& sleeps() { return node_.sleeps(); }
+
   // Calls act(node&), after the node knows of all that has ended.
   template <class Act>
   auto with(Act&& act) {

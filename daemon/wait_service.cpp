@@ -15,8 +15,8 @@ void wait_service::open(executor_kind kind, shared_node& decisions, const reacto
       executor_.emplace<doorbell_reactor>(decisions, parts, on_thread, nullptr);
       break;
     case executor_kind::naive:
-      executor_.emplace<naive_pool>(decisions.ended(), parts.waiter, naive_workers, on_thread,
-                                    parts.alive, parts.latency);
+      executor_.emplace<naive_pool>(decisions, parts.waiter, naive_workers, on_thread, parts.alive,
+                                    parts.latency);
       break;
   }
 }

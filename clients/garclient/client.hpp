@@ -153,6 +153,7 @@ class client {
                                     const binding& where) const;
   bool gard_would_run(const wait_order& order, const plan& how) const;
   duration sleep_for(const wait_order& order, const plan& how);
+  sleep_lateness& sleeps();  // measures at the first use
   // Counts, feeds the estimates and tells gard; lets go of what the wait was the last to need. What
   // there is no memory for is left out.
   void settle_accounts(const wait_order& order, const plan& how, const wait_end& end) noexcept;
@@ -199,6 +200,8 @@ class client {
   estimates estimates_;
   estimates rehearsed_{1};  // what rehearsals record
   point_numbers points_;
+  std::once_flag sleeps_measured_;
+  std::optional<sleep_lateness> sleeps_;  // of this client's inline waits
 
   mutable std::mutex link_lock_;
   std::condition_variable joined_;

@@ -39,7 +39,7 @@ result<std::shared_ptr<stream>> client::open_stream(std::optional<device_stream>
   want_link(link_patience);
   // Tried here once, and not within somebody's first wait.
   process_word_waiter();
-  process_margin_floor();
+  sleeps();
   auto s = std::make_shared<stream>(id, std::move(device), name);
   result<std::optional<binding>> at = open_at_gard(s);
   if (!at) return at.error();

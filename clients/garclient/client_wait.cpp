@@ -25,10 +25,11 @@ plan without_stores(const stream& s, const plan& asked) {
   return {park_kind::poll, {}, {}, asked.predict};
 }
 
-result<wait_report> run_on_thread(const wait_request& request, inline_port& port) {
+result<wait_report> run_on_thread(const wait_request& request, inline_port& port,
+                                  sleep_lateness& sleeps) {
   inline_host& host = thread_host();
   steady_clock clock;
-  exact_timer timer;
+  learned_timer timer(sleeps);
   return host.run(run_wait(host, request, port, clock, timer), "gar_wait");
 }
 
@@ -113,7 +114,7 @@ wait_end client::run_inline(const wait_order& order, const plan& how, const bind
                              order.deadline};
   inline_port::looking way{};
   // The sleep ends a margin before the word is expected.
-  if (request.sleep) way.expected_after = std::max(how.predict->margin, process_margin_floor());
+  if (request.sleep) way.expected_after = std::max(how.predict->margin, sleeps().floor());
   if (request.sleep && order.rehearse && order.of->is_confirmed(where.base)) {
     way.before_park = [&] {
       order.rehearse(where.base);
@@ -123,7 +124,7 @@ wait_end client::run_inline(const wait_order& order, const plan& how, const bind
   inline_port port(*order.of, where, how, order.sequence, order.deadline, std::move(way));
   wait_end end;
   end.ended = gard_would_run(order, how) ? wait_end::by::no_gard : wait_end::by::owner;
-  result<wait_report> report = run_on_thread(request, port);
+  result<wait_report> report = run_on_thread(request, port, sleeps());
   if (report) {
     end.report = *report;
   } else {
@@ -143,7 +144,12 @@ uint64_t client::estimate_key(const wait_order& order) {
 duration client::sleep_for(const wait_order& order, const plan& how) {
   if (!how.predict) return {};
   std::lock_guard lock(estimates_lock_);
-  return estimates_.sleep_for(estimate_key(order), how, process_margin_floor());
+  return estimates_.sleep_for(estimate_key(order), how, &sleeps());
+}
+
+sleep_lateness& client::sleeps() {
+  std::call_once(sleeps_measured_, [this] { sleeps_.emplace(process_margin_floor()); });
+  return *sleeps_;
 }
 
 void client::settle_accounts(const wait_order& order, const plan& how,

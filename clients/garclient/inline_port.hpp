@@ -14,6 +14,7 @@
 
 #include "clients/garclient/stream.hpp"
 #include "lib/core/plan.hpp"
+#include "lib/core/sleep_lateness.hpp"
 #include "lib/core/time.hpp"
 #include "lib/linux/steady_clock.hpp"
 #include "lib/linux/thread_timer.hpp"
@@ -67,12 +68,27 @@ class exact_timer {
   }
 };
 
-static_assert(timer_port<exact_timer>);
+// The same for a predicted sleep: how late it ended is learned.
+class learned_timer {
+ public:
+  explicit learned_timer(sleep_lateness& sleeps) : sleeps_(&sleeps) {}
+
+  result<void> sleep_until(instant at) const {
+    result<void> slept = exact_timer().sleep_until(at);
+    if (slept) sleeps_->saw(steady_clock().now() - at);
+    return slept;
+  }
+
+ private:
+  sleep_lateness* sleeps_;
+};
+
+static_assert(timer_port<learned_timer>);
 
 // The process's word wait, probed at the first use (a few ms, once).
 const word_waiter& process_word_waiter();
-// How far this process's sleeps overshoot: no margin of a predicted sleep is less. Measured at the
-// first use (5 ms, once), because gard's number is of another thread in another cgroup.
+// How far this process's short sleeps overshoot: no margin of a predicted sleep is less. Measured
+// at the first use (5 ms, once), because gard's number is of another thread in another cgroup.
 duration process_margin_floor();
 
 }  // namespace gar::owner

@@ -58,6 +58,7 @@ class delegated_turn {
     switch (machine.doing()) {
       case verb::sleep:
         if (e_.why == reactor::woke::cancelled) return fail(errc::Cancelled);
+        e_.of->board->slept(owner_.now() - e_.deadline);
         return go(machine.slept(e_.how, owner_.now()));
       case verb::park:
         if (stopped() || e_.why == reactor::woke::cancelled) return fail(errc::Cancelled);

@@ -25,12 +25,13 @@ estimates::estimates(size_t points_max)
   entry_.reserve(points_max);
 }
 
-duration estimates::sleep_for(uint64_t key, const plan& how, duration margin_floor) {
+duration estimates::sleep_for(uint64_t key, const plan& how, sleep_lateness* sleeps) {
   const uint32_t at = index_of(key);
   if (at == none) return {};
   use(at);
   if (!how.predict) return {};
-  return entry_[at].of.sleep_for(with_margin_floor(*how.predict, margin_floor));
+  const estimator& of = entry_[at].of;
+  return sleeps ? sleeps->sleep_for(of, *how.predict) : of.sleep_for(*how.predict);
 }
 
 void estimates::record(uint64_t key, const sample& s, const plan& how) {

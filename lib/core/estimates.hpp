@@ -17,6 +17,7 @@
 
 #include "lib/core/estimator.hpp"
 #include "lib/core/plan.hpp"
+#include "lib/core/sleep_lateness.hpp"
 #include "lib/core/time.hpp"
 
 namespace gar {
@@ -27,8 +28,8 @@ class estimates {
   explicit estimates(size_t points_max);
 
   // How long a wait at this point sleeps under this plan: 0 for an unknown point and for a plan
-  // without prediction. No margin is less than `margin_floor`.
-  duration sleep_for(uint64_t key, const plan& how, duration margin_floor = {});
+  // without prediction. No margin is less than the floor of `sleeps`, where there is one.
+  duration sleep_for(uint64_t key, const plan& how, sleep_lateness* sleeps = nullptr);
   // Does nothing for sample::none(). A plan without prediction records too: a later one that
   // predicts then starts warm.
   void record(uint64_t key, const sample& s, const plan& how);

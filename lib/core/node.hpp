@@ -37,6 +37,7 @@
 #include "lib/core/node_snapshot.hpp"
 #include "lib/core/plan_registry.hpp"
 #include "lib/core/session.hpp"
+#include "lib/core/sleep_lateness.hpp"
 #include "lib/core/wait_statistics.hpp"
 
 namespace gar {
@@ -53,7 +54,7 @@ struct node_options {
   uint32_t waits_max = UINT32_MAX;  // that the executor can run at one time, of all clients
   std::string word_wait;            // as the welcome names them
   std::string executor;
-  duration margin_floor;  // no predicted sleep ends later than so much before its prediction
+  duration margin_floor;  // the least: sleep_lateness.hpp
   // Makes a session's next page of lines; it lives until the session's drop_waits is carried out.
   std::function<result<lines_view>(session_id)> make_page;
   // Makes a session's ring of so many entries and answers its request flag. Empty: no client is
@@ -115,6 +116,8 @@ class node {
   }
   bool has_effects() const { return !effects_.empty(); }
 
+  // Who learns how late predicted sleeps end. Any thread.
+  sleep_lateness& sleeps() { return sleeps_; }
   const plan_registry& plans() const { return plans_; }
   const wait_statistics& statistics() const { return statistics_; }
   const event_log& events() const { return events_; }
@@ -209,6 +212,7 @@ class node {
   void send_plans(const session& s);
 
   node_options options_;
+  sleep_lateness sleeps_{options_.margin_floor};
   plan_registry plans_;
   bool stopping_ = false;
   session_id last_session_ = 0;

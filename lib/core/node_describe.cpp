@@ -30,6 +30,8 @@ void node::for_each_pending_of(const session& s, See&& see) const {
 void node::describe(status_snapshot& into, std::optional<uint32_t> uid, instant now) const {
   const plan_in_force& plan = plans_.default_plan();
   into.plan = {plans_.generation(), plan.requested.label(), plan.running.label(), plan.warnings};
+  // Rounded up, so that what is shown is never less than what is kept.
+  into.margin_floor_us = (sleeps_.floor().ns + 999) / 1000;
   into.kinds = uid ? kind_counts{} : kinds_;
   into.waits = uid ? wait_counts{} : totals_;
   into.clients = into.streams = 0;

@@ -125,7 +125,7 @@ struct status_snapshot {
   uint64_t uptime_ms = 0;
   executor_snapshot executor;
   word_wait_snapshot word_wait;
-  uint64_t margin_floor_us = 0;  // how far this host's sleeps overshoot
+  uint64_t margin_floor_us = 0;  // that gard keeps before each prediction
   latency_snapshot latency;
   std::vector<capability_snapshot> capabilities;
   plan_snapshot plan;

@@ -203,7 +203,7 @@ pending_wait node::keep(session& s, admitted& a, const proto::wait& m) {
   readback& history = point ? point->history : stream.history;
   pending_wait w;
   if (const auto& predict = a.how->predict) {
-    a.wait.how.sleep = history.of.sleep_for(with_margin_floor(*predict, options_.margin_floor));
+    a.wait.how.sleep = sleeps_.sleep_for(history.of, *predict);
     w.window = history.window = predict->window;
   }
   ++stream.pending;

@@ -42,6 +42,7 @@
 #include "lib/core/codec.hpp"
 #include "lib/core/delegated.hpp"
 #include "lib/core/planted.hpp"
+#include "lib/core/sleep_lateness.hpp"
 #include "lib/core/wait_trace.hpp"
 
 namespace gar {
@@ -202,6 +203,12 @@ class wait_board {
   void trace_start(const entry& e, instant now) {
     if (trace_) [[unlikely]]
       trace_->registered(&e, now);
+  }
+
+  // Who learns how late predicted sleeps end; none: nobody.
+  void learn_sleeps(sleep_lateness* sleeps) { sleeps_ = sleeps; }
+  void slept(duration late) {
+    if (sleeps_) sleeps_->saw(late);
   }
 
   // The wait has run to its end. Removes it; `e` is gone afterwards.
@@ -490,6 +497,7 @@ class wait_board {
   uint64_t last_probe_ = 0;
   uint64_t probes_sent_ = 0;
   wait_trace* trace_ = nullptr;
+  sleep_lateness* sleeps_ = nullptr;
 };
 
 }  // namespace gar

@@ -10,7 +10,7 @@
 
 #include <span>
 
-#include "lib/core/time.hpp"
+#include "lib/core/sleep_lateness.hpp"
 
 namespace gar {
 
@@ -19,7 +19,7 @@ inline constexpr duration overshoot_budget = from_ms(15);
 // A median so many times the least, or longer than this, is of a host that was busy when it was
 // tried, which says nothing about later; a larger floor would keep waits from sleeping at all.
 inline constexpr uint64_t overshoot_spread_most = 4;
-inline constexpr duration overshoot_most = from_ms(1);
+inline constexpr duration overshoot_most = sleep_lateness::most;
 
 // The median of a few sleeps of 1 ms with the least timer slack, no more than those two allow.
 duration measure_sleep_overshoot();

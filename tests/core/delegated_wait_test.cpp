@@ -432,6 +432,27 @@ TEST_F(predicted_wait, is_late_when_the_first_look_after_the_sleep_finds_it_done
   EXPECT_EQ(points[0].kinds.late, 1u);
 }
 
+// The plan's margin is 150 us. Each sleep ends 400 us late, and no work is done before it has
+// ended.
+TEST_F(predicted_wait, sleeps_less_where_sleeps_before_it_ended_late) {
+  world.waits.board().learn_sleeps(&world.decisions.sleeps());
+  std::vector<duration> slept;
+  wait_once(from_ms(4));
+  ASSERT_TRUE(world.completion(a.id));
+  for (int i = 0; i < 5; ++i) {
+    const instant start = world.clock.now();
+    wait_once({});
+    world.clock.advance_to(world.host.earliest() + from_us(400));
+    world.run_to(duration{start.ns} + from_ms(4));
+    world.store(a, s, target);
+    slept.push_back({world.ended(a.id).slept_ns});
+  }
+  EXPECT_EQ(slept[0], from_us(4000 - 150 + 400));
+  EXPECT_EQ(slept[2], from_us(4000 - 150 + 400)) << "the plan's margin is still more";
+  EXPECT_EQ(slept[3], from_us(4000 - 3 * 63 + 400));
+  EXPECT_EQ(slept[4], from_us(4000 - 4 * 63 + 400));
+}
+
 TEST_F(predicted_wait, is_cancelled_out_of_its_sleep) {
   wait_once(from_ms(20));
   ASSERT_TRUE(world.completion(a.id));

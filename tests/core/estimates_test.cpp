@@ -35,8 +35,10 @@ TEST(estimates, no_margin_is_less_than_the_floor) {
   table.record(1, sample::exact(from_us(1000)), predicting);
   const duration usual = table.sleep_for(1, predicting);
   const duration margin = predicting.predict->margin;
-  EXPECT_EQ(table.sleep_for(1, predicting, margin), usual);
-  EXPECT_EQ(table.sleep_for(1, predicting, margin + from_us(77)), usual - from_us(77));
+  sleep_lateness within(margin);
+  sleep_lateness beyond(margin + from_us(77));
+  EXPECT_EQ(table.sleep_for(1, predicting, &within), usual);
+  EXPECT_EQ(table.sleep_for(1, predicting, &beyond), usual - from_us(77));
 }
 
 TEST(estimates, an_unknown_point_does_not_sleep_and_is_not_kept) {

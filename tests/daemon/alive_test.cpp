@@ -137,8 +137,8 @@ class naive_workers : public testing::Test {
 
   answers given;
   answers begun;  // by each worker, which hangs here if it is told to
-  ended_waits ended;
-  naive_pool pool{ended, word_waiter(software_wait{}), 8, begun.hook(), given.hook()};
+  shared_node decisions{node_options{}, [] {}};
+  naive_pool pool{decisions, word_waiter(software_wait{}), 8, begun.hook(), given.hook()};
 
  private:
   uint64_t word_ = 0;
