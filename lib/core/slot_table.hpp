@@ -8,7 +8,8 @@
 //
 // Invariants: at most `pages` pages; a slot has one stream at most; the base given out is never
 // before, in wrapping order, the slot's last number.
-// Threads: one. Allocation: when a page is added.
+// Threads: one. Allocation: when a page is added or a word used for the first time: most clients
+// use a few of a page's hundreds.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +35,7 @@ class slot_table {
  public:
   // `words`: the page's first word; the page outlives the table.
   void add_page(const uint64_t* words, size_t count) {
-    pages_.push_back({words, std::vector<slot_state>(count), count});
+    pages_.push_back({words, count, {}, count});
   }
   size_t pages() const { return pages_.size(); }
   const uint64_t& word(slot_place at) const { return pages_[at.page].words[at.word]; }
@@ -48,14 +49,19 @@ class slot_table {
     for (size_t p = 0; p < pages_.size(); ++p) {
       page_state& page = pages_[p];
       if (page.left == 0) continue;
+      if (page.slots.size() < page.count) {
+        page.slots.push_back({true, asked_base});
+        --page.left;
+        return taken{{static_cast<uint16_t>(p), static_cast<uint16_t>(page.slots.size() - 1)},
+                     asked_base};
+      }
       for (size_t w = page.search_from;; w = (w + 1) % page.slots.size()) {
         slot_state& s = page.slots[w];
         if (s.open) continue;
         page.search_from = (w + 1) % page.slots.size();
         --page.left;
-        const bool later = s.used && reached(s.last, asked_base);
-        const uint64_t base = later ? s.last : asked_base;
-        s = {true, true, base};
+        const uint64_t base = reached(s.last, asked_base) ? s.last : asked_base;
+        s = {true, base};
         return taken{{static_cast<uint16_t>(p), static_cast<uint16_t>(w)}, base};
       }
     }
@@ -74,14 +80,14 @@ class slot_table {
  private:
   struct slot_state {
     bool open = false;
-    bool used = false;
     uint64_t last = 0;
   };
   struct page_state {
     const uint64_t* words;
-    std::vector<slot_state> slots;
-    size_t left;             // slots not open
-    size_t search_from = 0;  // the oldest closed slot comes last
+    size_t count;
+    std::vector<slot_state> slots;  // as far as used
+    size_t left;                    // slots not open
+    size_t search_from = 0;         // the oldest closed slot comes last
   };
   std::vector<page_state> pages_;
 };
