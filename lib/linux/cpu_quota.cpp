@@ -100,13 +100,42 @@ bool is_tighter(const cpu_quota& a, const std::optional<cpu_quota>& b) {
 }  // namespace
 
 std::optional<cpu_quota> own_cpu_quota() {
+  return cpu_quota_of("self");
+}
+
+// The mounts are the caller's, for those are what it can look into.
+std::optional<cpu_quota> cpu_quota_of(const std::string& pid, const std::string& root) {
   std::optional<cpu_quota> tightest;
-  for (const cpu_cgroup& each :
-       find_cpu_cgroups(contents_of("/proc/self/mountinfo"), contents_of("/proc/self/cgroup"))) {
+  for (cpu_cgroup each : find_cpu_cgroups(contents_of(root + "/proc/self/mountinfo"),
+                                          contents_of(root + "/proc/" + pid + "/cgroup"))) {
+    each.directory.insert(0, root);
+    each.top.insert(0, root);
     std::optional<cpu_quota> quota = tightest_quota(each);
-    if (quota && is_tighter(*quota, tightest)) tightest = quota;
+    if (!quota || !is_tighter(*quota, tightest)) continue;
+    quota->file.erase(0, root.size());
+    tightest = quota;
   }
   return tightest;
+}
+
+std::optional<cpu_throttling> throttling_by(const cpu_quota& quota, const std::string& root) {
+  const std::string directory = quota.file.substr(0, quota.file.rfind('/'));
+  cpu_throttling seen;
+  bool said = false;
+  for (const std::string& line : split(contents_of(root + directory + "/cpu.stat"), '\n')) {
+    const auto words = words_of(line);
+    const auto number = words.size() == 2 ? number_in(words[1]) : std::nullopt;
+    if (!number) continue;
+    if (words[0] == "nr_throttled") {
+      seen.stops = *number;
+      said = true;
+    } else if (words[0] == "throttled_usec") {  // v2
+      seen.stopped = from_us(*number);
+    } else if (words[0] == "throttled_time") {  // v1
+      seen.stopped = {*number};
+    }
+  }
+  return said ? std::optional(seen) : std::nullopt;
 }
 
 std::vector<cpu_cgroup> find_cpu_cgroups(std::string_view mountinfo, std::string_view cgroup) {

@@ -20,6 +20,8 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/core/time.hpp"
+
 namespace gar {
 
 struct cpu_quota {
@@ -30,6 +32,17 @@ struct cpu_quota {
 
 // The quota of the calling process; nothing where there is none.
 std::optional<cpu_quota> own_cpu_quota();
+// The same of another one, by its pid; `root` is where another tree than the host's own begins, and
+// no part of the answer.
+std::optional<cpu_quota> cpu_quota_of(const std::string& pid, const std::string& root = "");
+
+// How often a quota stopped the cgroup that it is set for, since that was made.
+struct cpu_throttling {
+  uint64_t stops = 0;
+  duration stopped;  // of all its threads together
+};
+// Nothing where the kernel does not say.
+std::optional<cpu_throttling> throttling_by(const cpu_quota& quota, const std::string& root = "");
 
 enum class cgroup_version : uint8_t { v1, v2 };
 

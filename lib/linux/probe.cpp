@@ -1,6 +1,7 @@
 #include "lib/linux/probe.hpp"
 
 #include <fmt/core.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 
 #include <cerrno>
@@ -66,8 +67,7 @@ capability_state probe_memlock() {
   }
   std::optional<uint64_t> bytes;
   if (limit.rlim_cur != RLIM_INFINITY) bytes = limit.rlim_cur;
-  // All the lines pages that one client can have, and the doorbell.
-  return judge_memlock(bytes, (proto::pages_per_client_max + 1) * system_page_bytes());
+  return judge_memlock(bytes, client_pins_bytes());
 }
 
 }  // namespace
@@ -84,6 +84,19 @@ host_probe probe_host(const probe_options& options) {
   host[capability::memlock] = probe_memlock();
   probed.sleep_overshoot = measure_sleep_overshoot();
   return probed;
+}
+
+uint64_t client_pins_bytes() {
+  return (proto::pages_per_client_max + 1) * system_page_bytes();
+}
+
+result<void> try_to_pin(uint64_t bytes) {
+  void* at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (at == MAP_FAILED) return last_system_error("mmap");
+  result<void> pinned;
+  if (::mlock(at, bytes) != 0) pinned = last_system_error("mlock");
+  ::munmap(at, bytes);
+  return pinned;
 }
 
 capability_state judge_word_wait(const word_wait_report& seen, bool software_word_wait) {

@@ -39,6 +39,11 @@ struct host_probe {
 
 host_probe probe_host(const probe_options& options = {});
 
+// How many bytes one client can have pinned: its lines pages and the doorbell.
+uint64_t client_pins_bytes();
+// Pins so many and lets go of them. SystemCall where the kernel refuses.
+result<void> try_to_pin(uint64_t bytes);
+
 // The verdicts, for their tests: each a function of what was seen.
 capability_state judge_word_wait(const word_wait_report& seen, bool software_word_wait);
 capability_state judge_cpu_quota(const std::optional<cpu_quota>& quota);
