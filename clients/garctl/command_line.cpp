@@ -84,6 +84,8 @@ void add_watching_verbs(CLI::App& root, command_line& line) {
 void add_verbs(CLI::App& root, command_line& line) {
   add_verb(root, line, verb::status, "status", "What gard runs, and what it counted");
   add_verb(root, line, verb::caps, "caps", "What this host and its drivers can do; needs no gard");
+  add_verb(root, line, verb::doctor, "doctor",
+           "What costs latency or CPU here, and the command that changes it; needs no gard");
   add_verb(root, line, verb::clients, "clients", "Who is connected");
   add_verb(root, line, verb::streams, "streams", "The streams that are open");
   add_verb(root, line, verb::points, "points", "The readback points and their estimates");

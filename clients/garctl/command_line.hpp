@@ -24,6 +24,7 @@ enum class verb {
   watch,
   trace,
   report,
+  doctor,
   plan_show,
   plan_check,
   plan_set,

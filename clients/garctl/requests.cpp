@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "clients/garctl/answer_fields.hpp"
+#include "clients/garctl/doctor.hpp"
 #include "clients/garctl/gard_link.hpp"
 #include "clients/garctl/host_capabilities.hpp"
 #include "clients/garctl/plan_check.hpp"
@@ -184,6 +185,8 @@ int run_request(const command_line& line, terminal& with) {
       return trace(line, with);
     case verb::report:
       return report(line, with);
+    case verb::doctor:
+      return doctor(line, with);
     case verb::plan_show:
       return ask(line, "plan_show", plans_page, with);
     case verb::plan_check:

@@ -2,7 +2,8 @@
 //
 // Model: results go to `out`, refusals and failures to `err`, each with its error number.
 //
-//     0 fine   1 refused by gard or by `plan check`   2 usage   3 gard not reachable, or silent
+//     0 fine   1 refused by gard or by `plan check`; `doctor` found something broken
+//     2 usage   3 gard not reachable, or silent
 //
 // Threads: one. Blocking: as gard_link; `plan check -` reads `in` to its end. Ownership: the
 // streams are the caller's.

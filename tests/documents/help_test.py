@@ -2,6 +2,7 @@
 each program tells its version.
 usage: help_test.py GARD GARCTL GAR_DEMO GAR_BENCH"""
 
+import json
 import re
 import subprocess
 import sys
@@ -66,6 +67,15 @@ def main(gard, garctl, demo, bench):
         yield from compare_commands("garctl", page("garctl.1").commands(), command_helps(garctl),
                                     common)
 
+    def findings_of_doctor_are_in_its_page():
+        _, text = said(garctl, "doctor", "--json")
+        found = {each["id"] for each in json.loads(text)}
+        written = [line[len(".It Ic "):] for line in page("garctl.1").part("FINDINGS")
+                   if line.startswith(".It Ic ")]
+        yield from compare("garctl doctor", found, set(written))
+        if len(set(written)) != len(written):
+            yield f"garctl.1: a finding is there twice: {written}"
+
     def commands_of_gar_bench_are_in_its_page():
         helps = {name: help_of(bench, name) for name in BENCH_COMMANDS}
         yield from compare_commands("gar-bench", page("gar-bench.1").commands(), helps, EVERYWHERE)
@@ -86,8 +96,8 @@ def main(gard, garctl, demo, bench):
                 yield f"{program} --version: status {status}, {text!r}"
 
     return run_checks(options_of_programs_are_in_their_pages, commands_of_garctl_are_in_its_page,
-                      commands_of_gar_bench_are_in_its_page, cases_of_gar_bench_are_in_its_page,
-                      each_program_tells_its_version)
+                      findings_of_doctor_are_in_its_page, commands_of_gar_bench_are_in_its_page,
+                      cases_of_gar_bench_are_in_its_page, each_program_tells_its_version)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ run.py --list: the names of all tests, one a line.
 import sys
 
 # Importing them is what marks their tests.
+import advice  # noqa: F401  pylint: disable=unused-import
 import bad_input  # noqa: F401  pylint: disable=unused-import
 import containers  # noqa: F401  pylint: disable=unused-import
 import demo  # noqa: F401  pylint: disable=unused-import

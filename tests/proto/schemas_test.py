@@ -43,7 +43,7 @@ def objects(schema, path=""):
 class Schemas(unittest.TestCase):
     def test_there_is_one_for_each_output(self):
         outputs = ("status caps clients streams points version plan_show plan_set plan_unset "
-                   "metrics figures events watch trace trace_read "
+                   "metrics figures events watch trace trace_read doctor "
                    "reload plan_check demo bench error answer")
         self.assertEqual(set(SCHEMAS), set(outputs.split()))
 
