@@ -15,11 +15,9 @@ reactor::~reactor() {
 }
 
 reactor::root* reactor::spawn(task<> t) {
-  if (free_.empty()) {
-    roots_.push_back(std::make_unique<root>());
-    free_.reserve(roots_.capacity());
-    free_.push_back(roots_.back().get());
-  }
+  // All that may fail comes before anything has changed.
+  if (free_.empty()) grow_roots();
+  if (tasks_ == room_) grow_tables();
   root* r = free_.back();
   free_.pop_back();
   *r = root{};
@@ -35,18 +33,28 @@ reactor::root* reactor::spawn(task<> t) {
 }
 
 void reactor::start(pending& who) {
-  if (++tasks_ > room_) grow_tables();
+  if (tasks_ == room_) grow_tables();
+  ++tasks_;
   ready_.push_back(&who);
+}
+
+void reactor::grow_roots() {
+  if (roots_.size() == roots_.capacity()) roots_.reserve(2 * (roots_.size() + 1));
+  free_.reserve(roots_.capacity());
+  failures_.reserve(roots_.capacity());
+  roots_.push_back(std::make_unique<root>());
+  free_.push_back(roots_.back().get());
 }
 
 // Here, and never on the way from a store to a wake.
 void reactor::grow_tables() {
-  room_ = tasks_ * 2;
-  ready_.reserve(room_);
-  yielded_.reserve(room_);
-  running_.reserve(room_);
-  armed_.reserve(room_);
-  heap_.reserve(room_);
+  const size_t room = 2 * (tasks_ + 1);
+  ready_.reserve(room);
+  yielded_.reserve(room);
+  running_.reserve(room);
+  armed_.reserve(room);
+  heap_.reserve(room);
+  room_ = room;
 }
 
 void reactor::wake(pending& who) {

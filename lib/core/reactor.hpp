@@ -20,7 +20,8 @@
 // Ownership: roots are the reactor's; any other pending is its caller's, from `start` until `ended`
 // or `forget`.
 // Threads: everything here belongs to the reactor's thread. Blocking: never, but in the idle port.
-// Allocation: roots and tables grow to their high-water mark and stay.
+// Allocation: roots and tables grow to their high-water mark and stay, in `spawn` and `start`.
+// Errors: those two may throw std::bad_alloc; nothing has changed then.
 // Time: the tasks of one turn all see the time of the look before it; the turn alone advances it.
 #pragma once
 
@@ -203,6 +204,7 @@ class reactor {
   void make_ready(pending& who, woke why, std::vector<pending*>& queue);
   void disarm(pending& who);
   void take_off(pending& who);
+  void grow_roots();
   void grow_tables();
   void heap_push(pending& who);
   void heap_remove(pending& who);

@@ -12,9 +12,10 @@
 namespace {
 
 uint64_t allocations = 0;
+uint64_t failing = 0;  // the allocation of this number fails; 0: none
 
 void* counted(size_t bytes) {
-  ++allocations;
+  if (++allocations == failing) throw std::bad_alloc();
   void* memory = std::malloc(bytes ? bytes : 1);
   if (!memory) throw std::bad_alloc();
   return memory;
@@ -142,6 +143,37 @@ TEST(allocation, spawning_and_running_tasks_allocates_nothing_once_warm) {
     ASSERT_TRUE(ex.run().has_value());
   }
   EXPECT_EQ(allocations, before);
+}
+
+moving_executor::task<> notes(moving_executor&, int& ran) {
+  ++ran;
+  co_return;
+}
+
+TEST(allocation, a_spawn_that_fails_for_memory_leaves_nothing_behind) {
+  bool failed = true;
+  int fails = 0;
+  for (uint64_t nth = 1; failed; ++nth) {
+    manual_clock clock;
+    moving_executor ex({&clock}, {&clock});
+    int ran = 0;
+    auto task = notes(ex, ran);
+    failing = allocations + nth;
+    try {
+      ex.spawn(std::move(task));
+      failed = false;
+    } catch (const std::bad_alloc&) {
+      ++fails;
+      EXPECT_EQ(ex.host().tasks(), 0u) << "at the allocation " << nth;
+    }
+    failing = 0;
+    if (failed) ex.spawn(notes(ex, ran));
+    EXPECT_EQ(ex.host().tasks(), 1u);
+    ASSERT_TRUE(ex.run().has_value());
+    EXPECT_EQ(ran, 1);
+    EXPECT_EQ(ex.host().tasks(), 0u);
+  }
+  EXPECT_GE(fails, 9) << "one for each table";
 }
 
 // From the request in a client's ring to its end there, with the client's wake, and the node told.
