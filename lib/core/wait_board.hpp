@@ -424,7 +424,7 @@ class wait_board {
       c.parks = how.parks;
       c.backstop_queries = how.backstop_queries;
       c.kind = static_cast<uint8_t>(how.kind);
-      c.confirmed = e.word_authority || e.said != verdict::none;
+      c.confirmed = e.word_authority || e.said == verdict::done;
     } else if (why == errc::Backend) {
       c.status = failure_of(e).status;
       proto::set_call(c.call, failure_of(e).call);
@@ -452,7 +452,7 @@ class wait_board {
     t.stream = e.stream;
     t.start = e.how.start;
     t.code = static_cast<uint16_t>(why);
-    t.confirmed = t.code == 0 && (e.word_authority || e.said != verdict::none);
+    t.confirmed = t.code == 0 && (e.word_authority || e.said == verdict::done);
     if (t.code != 0) return t;
     t.seen = e.how.start + how.wait;
     t.slept = how.slept;
@@ -474,7 +474,7 @@ class wait_board {
     note.parks = how.parks;
     note.backstop_queries = how.backstop_queries;
     note.kind = how.kind;
-    note.lost_store = e.said != verdict::none && !e.word.complete();
+    note.lost_store = e.said == verdict::done && !e.word.complete();
     return note;
   }
 

@@ -334,6 +334,38 @@ TEST(delegated_waits, leave_nothing_of_them_at_the_reactor_when_they_go_first) {
   EXPECT_FALSE(host.has_ready());
 }
 
+// An executor of several threads may see the word before it has the board, and the verdict come in
+// between.
+TEST(a_board, confirms_no_wait_by_a_verdict_that_it_failed) {
+  const uint64_t word = 1;
+  wait_trace trace;
+  reactor_board board;
+  board.trace_to(&trace);
+  reactor_board::entry& e =
+      board.add({.session = 7, .cookie = 1, .word = memory_descriptor(word, 1), .how = {}});
+  board.trace_start(e, {});
+  board.want_probe(e);
+  const auto ends_nothing = [](const std::vector<wait_end>&) { ADD_FAILURE(); };
+  proto::probe_entry asked{};
+  board.flush(ends_nothing,
+              [&](session_id, const auto&, const auto& probes) { asked = probes.at(0); });
+  const proto::status_entry failed{asked.probe_id, 1, 0, 0, proto::probe_failed, {}, -1, {}};
+  board.answer({7, failed}, [](reactor_board::entry&) {});
+  EXPECT_EQ(e.said, reactor_board::verdict::failed);
+  board.end(e, wait_report{});
+  proto::completion_entry told{};
+  wait_end noted;
+  board.flush([&](const std::vector<wait_end>& ended) { noted = ended.at(0); },
+              [&](session_id, const auto& completions, const auto&) { told = completions.at(0); });
+  EXPECT_EQ(told.code, 0);
+  EXPECT_EQ(told.confirmed, 0);
+  EXPECT_FALSE(noted.lost_store);
+  int traced = 0;
+  trace.notified({});
+  trace.take(1, [&](const traced_wait& t) { traced += t.confirmed ? 100 : 1; });
+  EXPECT_EQ(traced, 1);
+}
+
 TEST_F(delegated_wait, is_refused_for_each_reason_in_the_documented_order) {
   const auto refusal_of = [&](proto::wait w) {
     world.say(a.id, w);
