@@ -9,11 +9,12 @@
 //   query   verdict, else the word; parked before:     the word
 //           ask the owner
 //   block   (its plans are the owner's to run)         armed word, no bound but the deadline
-//   poll    armed word, asking at each backstop        a look each turn, under a poll plan
+//   poll    a look by time, asking at each             a look each turn, under a poll plan
 //   park    armed word; a verdict answers "arrived"    armed word
 //
 // `poll` under another plan is reached only when a word ran backwards; it must not cost CPU, since
-// a client could do that on purpose.
+// a client could do that on purpose, over and over. So no store wakes it any more: it looks after
+// as long as has gone by since, up to the backstop.
 //
 // A wait is no coroutine: there may be tens of thousands, and two frames took 1.5 KiB of each. It
 // is its entry in the board, which the reactor calls; what comes next the wait's machine says.
@@ -26,6 +27,7 @@
 
 #include <algorithm>
 
+#include "lib/core/query_pace.hpp"
 #include "lib/core/reactor.hpp"
 #include "lib/core/wait_board.hpp"
 #include "lib/core/wait_machine.hpp"
@@ -119,8 +121,10 @@ class delegated_turn {
     const instant deadline = e_.how.deadline;
     if (what == verb::block) return owner_.suspend(e_, {e_.word, deadline, block_park_max});
     if (e_.how.park == park_kind::poll) return owner_.yield(e_);
-    const instant look_at = std::min(owner_.now() + e_.how.backstop, deadline);
-    owner_.suspend(e_, {e_.word, look_at, e_.how.park_max});
+    const instant now = owner_.now();
+    const duration pause = std::min(now - e_.machine.early_at(), e_.how.backstop);
+    const instant look_at = now + std::max(pause, query_pace::first);
+    owner_.suspend(e_, {{}, std::min(look_at, deadline), {}});
   }
   void fail(errc why) {
     owner_.ended(e_);

@@ -99,6 +99,7 @@ class wait_machine {
     if (doing_ != verb::query || why_ == asked::at_deadline) return go(verb::timed_out);
     if (why_ == asked::word_arrived) {
       ++early_words_;
+      mark_ = now;
       return go(verb::poll);
     }
     if (why_ != asked::first) return look_on(how, now);
@@ -118,6 +119,8 @@ class wait_machine {
   verb doing() const { return doing_; }
   // It has looked at its word in vain.
   bool has_parked() const { return why_ > asked::after_sleep; }
+  // Of a poll behind a word that came early: when that was found.
+  instant early_at() const { return mark_; }
   // Of a wait that ended; `now` is what its last answer came with.
   wait_report report(const wait_terms& how, instant now) const {
     const duration wait = now - how.start;
@@ -169,7 +172,7 @@ class wait_machine {
     return go({verb::park, {}, {std::min(how.park_max, left), left}});
   }
 
-  instant mark_;  // when the sleep began; then when the next backstop is
+  instant mark_;  // when the sleep began; then when the next backstop is; then early_at
   duration slept_;
   uint32_t parks_ = 0;
   uint32_t backstop_queries_ = 0;

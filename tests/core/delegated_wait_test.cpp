@@ -564,20 +564,70 @@ TEST(word_authority, looks_at_a_polled_word_in_each_turn) {
 }
 
 // A client could let its word run backwards on purpose, to make gard burn a core.
-TEST(word_authority, parks_on_a_word_that_ran_backwards_instead_of_spinning) {
+class word_that_ran_backwards : public testing::Test {
+ protected:
+  void SetUp() override {
+    world.say(a.id, a.wait_for(s, 5));
+    flap();
+  }
+  // gard has seen it, and finds it gone when it asks.
+  void flap() {
+    proto::store_word(word, 5);
+    world.host.look();
+    proto::store_word(word, 4);
+    world.host.run_ready();
+  }
+  uint64_t polls() { return world.host.statistics().polls; }
+
+  node_world world;
+  node_world::client a = world.connect("a");
+  proto::opened s = *world.open(a, proto::authority_word);
+  uint64_t& word = world.pages.at(a.id)[0][s.line_index * 8u + s.slot];
+};
+
+TEST_F(word_that_ran_backwards, is_looked_at_by_time_alone_however_often_it_does_so_again) {
+  world.host.take_expecting();
+  const uint64_t before = polls();
+  for (int i = 0; i < 100; ++i) flap();
+  EXPECT_EQ(polls(), before);
+  EXPECT_FALSE(world.host.take_expecting());
+}
+
+TEST_F(word_that_ran_backwards, is_looked_at_more_and_more_seldom_up_to_the_backstop) {
+  const uint64_t before = polls();
+  world.run_to(from_ms(10));
+  EXPECT_LE(polls() - before, 10u);
+  const uint64_t later = polls();
+  world.run_to(from_ms(100));
+  EXPECT_LE(polls() - later, 9u);
+  EXPECT_GE(polls() - later, 8u);
+}
+
+TEST_F(word_that_ran_backwards, ends_its_wait_when_it_is_back_and_is_cancelled_at_once) {
+  world.store(a, s, 5);
+  world.run_to(from_us(20));
+  EXPECT_EQ(world.ended(a.id).kind, proto::kind_parked);
+  proto::store_word(word, 4);
+  const proto::wait w = a.wait_for(s, 5);
+  world.say(a.id, w);
+  flap();
+  world.say(a.id, proto::cancel{w.cookie});
+  EXPECT_EQ(world.ended(a.id).code, number(errc::Cancelled));
+}
+
+TEST(word_authority, of_a_word_that_ran_backwards_still_times_out) {
   node_world world;
   auto a = world.connect("a");
   const auto s = world.open(a, proto::authority_word);
-  world.say(a.id, a.wait_for(*s, 5));
+  proto::wait w = a.wait_for(*s, 5);
+  w.timeout_ns = from_ms(3).ns;
+  world.say(a.id, w);
   uint64_t& word = world.pages.at(a.id)[0][s->line_index * 8u + s->slot];
   proto::store_word(word, 5);
   world.host.look();
   proto::store_word(word, 4);
-  world.settle();
-  EXPECT_FALSE(world.host.has_ready());
-  EXPECT_EQ(world.host.armed(), 1u);
-  world.store(a, *s, 5);
-  EXPECT_EQ(world.ended(a.id).kind, proto::kind_parked);
+  world.run_to(from_ms(3));
+  EXPECT_EQ(world.ended(a.id).code, number(errc::TimedOut));
 }
 
 TEST(word_authority, never_asks_the_owner) {
