@@ -140,10 +140,13 @@ struct word_wait_probe {
   word_waiter waiter;
 };
 
-// Asks the CPU, then tries: a pair counts only if a bounded park really lasted. Takes a few
-// milliseconds; once per process. `pairs` is another list in tests only.
+// Asks the CPU, then tries: a pair counts only if most of a few bounded parks really lasted. Takes
+// a few milliseconds; once per process. `pairs` is another list in tests only.
 word_wait_probe probe_word_wait(software_wait how = {},
                                 std::span<const monitor_pair* const> pairs = monitor_pairs);
+// By another clock than the machine's: for tests.
+word_wait_probe probe_word_wait(software_wait how, std::span<const monitor_pair* const> pairs,
+                                instant (*now)());
 
 template <class StillWaiting, clock_port Clock>
 void word_waiter::wait_at(const uint64_t* line, StillWaiting& still_waiting, instant until,

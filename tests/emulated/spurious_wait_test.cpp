@@ -1,63 +1,51 @@
 // Word waits where every wait of the hardware returns at once: Bochs told to make mwait a nop, and
 // QEMU, whose wfet and wfe wait for nothing. The worst that a CPU may do: all wakes are spurious.
 //
-// The probe refuses such a CPU, as it should. These tests interrupt it at work so often that it
-// takes an interrupt's length for a park's, and then hold the waits to their word.
+// The probe refuses such a CPU, as it should. Here it is deceived: the pair that it tries lasts as
+// long as asked while the probe looks on, and is the CPU's own from then on.
 #include <gtest/gtest.h>
-#include <signal.h>
 
 #include "guest_cpu.hpp"
 
 namespace gar::emulated {
 namespace {
 
-// While it lives, its maker is interrupted again and again, each time for longer than what the
-// probe takes for a park. The next interrupt comes only after the last is over: time for work
-// remains.
-class interrupted {
+const monitor_pair* own_pair() {
+  const auto* const found =
+      std::find_if(monitor_pairs.begin(), monitor_pairs.end(),
+                   [](const monitor_pair* pair) { return name_of(pair->kind) == guest_pair(); });
+  return found == monitor_pairs.end() ? nullptr : *found;
+}
+
+// The CPU's own pair, but that it waits where the probe tries it.
+class deceiving_pair {
  public:
-  interrupted() {
-    struct sigaction action {};
-    action.sa_handler = [](int) {
-      spin_for(from_us(20));
-      handled_.fetch_add(1);
+  static word_waiter permitted() {
+    deceived_ = own_pair();
+    if (!deceived_) return {};
+    static monitor_pair pair;
+    pair = *deceived_;
+    pair.wait = [](duration left, tick_rate rate) {
+      if (probing_) return spin_for(left);
+      deceived_->wait(left, rate);
     };
-    ::sigaction(SIGUSR1, &action, &before_);
-    thread_ = std::thread([this, whom = ::pthread_self()] { run(whom); });
-  }
-  ~interrupted() {
-    over_.store(true);
-    thread_.join();
-    ::sigaction(SIGUSR1, &before_, nullptr);
+    const monitor_pair* const only = &pair;
+    probing_ = true;
+    const word_waiter waiter = probe_word_wait({}, std::span(&only, 1)).waiter;
+    probing_ = false;
+    return waiter;
   }
 
  private:
-  void run(pthread_t whom) {
-    run_on_cpu(1);
-    for (uint64_t gap_us = 1; !over_.load(); gap_us = gap_us % 20 + 1) {
-      const uint64_t handled = handled_.load();
-      ::pthread_kill(whom, SIGUSR1);
-      while (handled_.load() == handled) {
-      }
-      spin_for(from_us(gap_us));
-    }
-  }
-
-  static inline std::atomic<uint64_t> handled_ = 0;
-  std::atomic<bool> over_ = false;
-  struct sigaction before_ {};
-  std::thread thread_;
+  static inline const monitor_pair* deceived_ = nullptr;
+  static inline bool probing_ = false;
 };
 
 class spurious_wait : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    constexpr int attempts = 300;
     run_on_cpu(0);
-    const interrupted probing;
-    for (int i = 0; i < attempts && name_of(waiter_.kind()) != guest_pair(); ++i) {
-      waiter_ = probe_word_wait().waiter;
-    }
+    waiter_ = deceiving_pair::permitted();
   }
   void SetUp() override {
     run_on_cpu(0);
