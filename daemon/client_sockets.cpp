@@ -390,7 +390,7 @@ void client_sockets::carry(effect::cancel_wait& e) {
 }
 
 void client_sockets::carry(effect::answer_probe& e) {
-  const size_t most = to_.node->with([](node& n) { return n.limits().streams_per_client; });
+  const size_t most = to_.node->with([&](node& n) { return n.streams_of(e.what.session); });
   to_.waits->answer(e.what, most);
 }
 

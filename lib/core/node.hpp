@@ -125,6 +125,12 @@ class node {
   void note(event_kind what, std::string text, uint16_t code = 0);
   const node_limits& limits() const { return options_.limits; }
   size_t sessions() const { return sessions_.size(); }
+  // That the session has had open at one time, whatever may be opened now: so many probes of it can
+  // be outstanding.
+  size_t streams_of(session_id whom) const {
+    const auto at = sessions_.find(whom);
+    return at == sessions_.end() ? 0 : at->second->streams.size();
+  }
   size_t pending() const { return waits_; }
 
   // What people see; `uid` set: only what this user owns. Fills the node's own part of a status.

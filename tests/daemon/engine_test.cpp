@@ -420,6 +420,44 @@ TEST(engine, leaves_everything_as_it_was_when_a_reload_fails) {
   EXPECT_EQ(engine.status().plan.requested, "block");
 }
 
+// What is asked about is what is open, not what may be opened now.
+TEST(engine, takes_an_answer_about_each_stream_though_a_reload_allows_fewer) {
+  engine_options o = options_for(executor_kind::gpu_reactor);
+  o.reload = []() -> result<engine_settings> {
+    engine_settings fewer{{{{}, *bands::parse(quick_plan)}}, {}};
+    fewer.limits.streams_per_client = 1;
+    return fewer;
+  };
+  running_engine engine(std::move(o));
+  raw_client client(engine.path);
+  client.patience_ms = 30'000;
+  ASSERT_TRUE(client.greet());
+  constexpr size_t streams = 8;
+  for (size_t i = 0; i < streams; ++i) {
+    const auto stream = client.open();
+    ASSERT_TRUE(stream);
+    client.send(client.wait_for(*stream, 1));
+  }
+  const auto asked_about_each = [&] {
+    std::map<uint32_t, proto::probe_entry> asked;
+    while (asked.size() < streams) {
+      const auto probes = client.receive_as<proto::probes>();
+      if (!probes) break;
+      for (const proto::probe_entry& p : probes->entries) asked[p.stream] = p;
+    }
+    return asked;
+  };
+  const auto asked = asked_about_each();
+  ASSERT_EQ(asked.size(), streams);
+  ASSERT_TRUE(engine.on_io([](gar::engine& e) { return e.reload(false); }).has_value());
+  proto::statuses all;
+  for (const auto& [stream, probe] : asked) {
+    all.entries.push_back(answer_to(probe, proto::probe_pending).entries.at(0));
+  }
+  client.send(all);
+  EXPECT_EQ(asked_about_each().size(), streams);
+}
+
 // Each connection could leave a whole answer unread: gigabytes, for a user with a thousand of them.
 // A user's answers of 40 MiB are made at a quarter of a thread: slowly, where that one is slow.
 bool has_answer(raw_client& client) {
