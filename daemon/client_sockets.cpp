@@ -31,7 +31,7 @@ unique_fd open_spare() {
 }  // namespace
 
 client_sockets::client_sockets(asio::io_context& io, wiring to)
-    : io_(&io), to_(std::move(to)), spare_(open_spare()), timer_(io) {}
+    : io_(&io), to_(std::move(to)), accept_again_(io), spare_(open_spare()), timer_(io) {}
 
 client_sockets::~client_sockets() {
   for (auto& [id, c] : clients_) c.socket.release();
@@ -46,6 +46,7 @@ void client_sockets::accept_on(unique_fd listener) {
 
 void client_sockets::stop_accepting() {
   listener_.reset();
+  accept_again_.cancel();
 }
 
 void client_sockets::wait_to_accept() {
@@ -58,9 +59,9 @@ void client_sockets::wait_to_accept() {
 
 void client_sockets::accept_some() {
   for (int i = 0; i < accepts_per_turn && listener_; ++i) {
-    result<std::optional<unique_fd>> accepted = accept_from(listener_->native_handle());
+    result<std::optional<unique_fd>> accepted = to_.accept(listener_->native_handle());
     if (!accepted) {
-      turn_away_one(accepted.error());
+      if (!turn_away_one(accepted.error())) return accept_later();
       break;
     }
     if (!*accepted) break;
@@ -74,23 +75,41 @@ void client_sockets::accept_some() {
   wait_to_accept();
 }
 
-// Without this the connection would stay in the queue and wake the thread for ever.
-void client_sockets::turn_away_one(const error& why) {
-  say_turned_away(why);
+// Without this the connection would stay in the queue and wake the thread for ever. false: it stays
+// there, since the whole machine has run out, or somebody else was faster.
+bool client_sockets::turn_away_one(const error& why) {
   spare_.reset();
-  (void)accept_from(listener_->native_handle());
+  const bool accepted = to_.accept(listener_->native_handle()).has_value();
   spare_ = open_spare();
+  if (accepted) {
+    say_turned_away(why);
+  } else if (may_complain()) {
+    log(log_level::warning, "clients knock and cannot be let in: " + why.headline());
+  }
+  return accepted;
+}
+
+void client_sockets::accept_later() {
+  carry_out();
+  accept_again_.expires_after(std::chrono::nanoseconds(accept_pause.ns));
+  accept_again_.async_wait([this](const boost::system::error_code& failed) {
+    if (!failed) wait_to_accept();
+  });
 }
 
 void client_sockets::say_turned_away(const error& why) {
   ++turned_away_;
+  if (!may_complain()) return;
+  log(log_level::warning,
+      fmt::format("{} clients were turned away: {}", turned_away_, why.headline()));
+  turned_away_ = 0;
+}
+
+bool client_sockets::may_complain() {
   const instant now = clock_.now();
-  if (now >= complain_at_) {
-    log(log_level::warning,
-        fmt::format("{} clients were turned away: {}", turned_away_, why.headline()));
-    turned_away_ = 0;
-    complain_at_ = now + complaint_pause;
-  }
+  if (now < complain_at_) return false;
+  complain_at_ = now + complaint_pause;
+  return true;
 }
 
 void client_sockets::accept_one(unique_fd socket) {

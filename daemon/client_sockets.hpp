@@ -41,6 +41,7 @@
 #include "lib/linux/doorbell.hpp"
 #include "lib/linux/state_page.hpp"
 #include "lib/linux/steady_clock.hpp"
+#include "lib/linux/unix_socket.hpp"
 
 namespace gar {
 
@@ -55,7 +56,10 @@ class client_sockets {
     descriptor_reserve reserve;  // of which no client gets one
     // Answers one read-only request of this uid: JSON in, JSON out.
     std::function<stepwise_answer(std::string_view json, uint32_t uid)> answer;
+    std::function<result<std::optional<unique_fd>>(int listener)> accept = accept_from;
   };
+  // Before another try, where nobody could be accepted nor turned away.
+  static constexpr duration accept_pause = from_ms(100);
 
   client_sockets(boost::asio::io_context& io, wiring to);
   ~client_sockets();
@@ -95,8 +99,10 @@ class client_sockets {
   void accept_one(unique_fd socket);
   void watch_process(session_id id, result<unique_fd> process);
   std::shared_ptr<user_unread> unread_of(uint32_t uid, size_t bytes_max);
-  void turn_away_one(const error& why);
+  bool turn_away_one(const error& why);
+  void accept_later();
   void say_turned_away(const error& why);
+  bool may_complain();
   void log_about(uint32_t uid, log_level level, const std::string& text);
   void read_from(session_id id);
   void read_some(session_id id);
@@ -129,8 +135,9 @@ class client_sockets {
   wiring to_;
   steady_clock clock_;
   std::optional<boost::asio::posix::stream_descriptor> listener_;
+  boost::asio::steady_timer accept_again_;
   unique_fd spare_;           // given up to turn somebody away when descriptors run out
-  uint64_t turned_away_ = 0;  // since the last complaint
+  uint64_t turned_away_ = 0;  // since that was last said
   instant complain_at_;
   boost::asio::steady_timer timer_;
   instant timer_at_ = instant::never();
