@@ -29,7 +29,7 @@ async_wait& async_waits::add(const wait_order& order, uint64_t ticket, void* use
   w.order = order;
   w.ticket = ticket;
   w.user_data = user_data;
-  w.picks = 0;
+  w.picks = {};
   w.root = nullptr;
   w.cancelled = {};
   w.until = instant::never();

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "clients/garclient/gard_wait.hpp"
+#include "clients/garclient/plan_picks.hpp"
 #include "clients/garclient/wait_order.hpp"
 #include "lib/core/plan_cache.hpp"
 #include "lib/core/reactor.hpp"
@@ -33,7 +34,7 @@ struct async_wait {
   uint64_t ticket = 0;
   void* user_data = nullptr;
   plan_cache::choice choice;
-  int picks = 0;
+  plan_picks picks;
   std::optional<gard_wait> at_gard;
 
   // The service thread's.

@@ -147,7 +147,7 @@ class client {
   // ---- Waits, both ways (client_wait.cpp).
   plan_cache::choice choose(const wait_order& order) const;
   // gard refused this generation in the ring; the newer one comes by socket, perhaps later.
-  void await_newer(uint64_t generation);
+  void await_newer(uint64_t generation, duration patience);
   // The link that a wait of this kind is delegated to; null: it is run here.
   std::shared_ptr<link> delegate_to(const wait_order& order, const plan& how,
                                     const binding& where) const;

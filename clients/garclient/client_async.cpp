@@ -12,9 +12,6 @@
 namespace gar::owner {
 namespace {
 
-constexpr int picks_max = 4;
-constexpr duration newer_pause = from_ms(2);
-
 // What a wait ends with that threw.
 wait_end thrown(const std::exception& e) {
   wait_end end;
@@ -80,11 +77,11 @@ std::optional<instant> client::advance_async(async_wait& w) {
     } else {
       w.choice = choose(w.order);
       const std::shared_ptr<const binding> where = w.order.of->binding_of(w.order.sequence);
-      if (w.picks >= picks_max || !delegate_to(w.order, w.choice.how, *where)) {
+      if (!w.picks.left() || !delegate_to(w.order, w.choice.how, *where)) {
         run_here(w);
         return std::nullopt;
       }
-      ++w.picks;
+      w.picks.take();
       w.at_gard.emplace(w.order, w.choice, where, &w);
       s = w.at_gard->begin();
     }
@@ -99,10 +96,10 @@ std::optional<instant> client::advance_async(async_wait& w) {
       const uint64_t refused = std::exchange(w.choice, choose(w.order)).generation;
       if (w.choice.generation != refused) continue;
       // The newer plans are still on their way.
-      return steady_clock().now() + newer_pause;
+      return w.picks.pause(steady_clock().now(), plan_picks::until_looked, w.order.deadline);
     }
     if (left == owner_wait::reason::limit) count_refused(w.order);
-    w.picks = picks_max;
+    w.picks.give_up();
   }
 }
 

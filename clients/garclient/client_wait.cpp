@@ -7,15 +7,11 @@
 
 #include "clients/garclient/client.hpp"
 #include "clients/garclient/inline_port.hpp"
+#include "clients/garclient/plan_picks.hpp"
 #include "clients/garclient/thread_host.hpp"
 
 namespace gar::owner {
 namespace {
-
-// A plan that changes faster than it can be picked is run here.
-constexpr int picks_max = 4;
-
-constexpr duration newer_patience = from_ms(5);
 
 constexpr uint64_t key_of_stream = uint64_t{1} << 32;
 
@@ -39,14 +35,16 @@ wait_end client::wait(const wait_order& order) {
   if (order.as == booking::real) want_link_for(order.of);
   std::optional<wait_end> end;
   plan_cache::choice c = choose(order);
-  for (int picks = 0;; ++picks) {
+  for (plan_picks picks;;) {
     const std::shared_ptr<const binding> where = order.of->binding_of(order.sequence);
-    if (picks < picks_max && delegate_to(order, c.how, *where)) {
+    if (picks.left() && delegate_to(order, c.how, *where)) {
+      picks.take();
       owner_wait::reason left{};
       end = run_delegated(order, c, where, left);
       if (end) break;
       if (left == owner_wait::reason::stale) {
-        await_newer(c.generation);
+        const instant now = steady_clock().now();
+        await_newer(c.generation, picks.pause(now, picks.until_woken, order.deadline) - now);
         c = choose(order);
         continue;
       }
@@ -81,9 +79,9 @@ plan_cache::choice client::choose(const wait_order& order) const {
   return c;
 }
 
-void client::await_newer(uint64_t generation) {
+void client::await_newer(uint64_t generation, duration patience) {
   std::unique_lock lock(plans_lock_);
-  plans_changed_.wait_for(lock, std::chrono::nanoseconds(newer_patience.ns),
+  plans_changed_.wait_for(lock, std::chrono::nanoseconds(patience.ns),
                           [&] { return plans_.generation() != generation; });
 }
 

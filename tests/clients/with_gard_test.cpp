@@ -387,6 +387,31 @@ TEST_P(with_gard, a_limit_refusal_runs_inline_and_is_counted) {
   EXPECT_EQ(entries[1].what, proto::outcome_wait);
 }
 
+// Without a look at the deadline a wait pauses for newer plans for 5 ms on a thread and 2 ms
+// without one, at the least: one round that was over sooner tells.
+TEST_P(with_gard, a_wait_for_newer_plans_ends_at_its_deadline) {
+  gard_script s;
+  s.refuses_waits = errc::StalePlan;
+  start_and_open(s);
+  gar_wait_options o = wait_options();
+  o.timeout_ns = 1 * ms;
+  EXPECT_TRUE(comes_to_hold([&] {
+    wait_for_truth(work_);
+    gar_report r{};
+    EXPECT_EQ(gar_wait(stream_, submit_and_record(20 * ms), &o, &r), GAR_E_TIMED_OUT);
+    return r.wait_ns > 0 && r.wait_ns < 5 * ms;
+  }));
+  EXPECT_TRUE(comes_to_hold([&] {
+    wait_for_truth(work_);
+    const uint64_t sequence = submit_and_record(20 * ms);
+    EXPECT_EQ(gar_wait_async(stream_, sequence, &o, nullptr, nullptr), 0);
+    const gar_completion c = take_one();
+    EXPECT_EQ(c.error, GAR_E_TIMED_OUT);
+    return c.report.wait_ns > 0 && c.report.wait_ns < 2 * ms;
+  }));
+  EXPECT_GE(gard_->received<proto::wait>().size(), 2u);
+}
+
 TEST_P(with_gard, a_stale_plan_is_picked_again) {
   std::atomic<int> waits{0};
   gard_script s;
