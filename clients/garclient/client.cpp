@@ -34,8 +34,8 @@ client::client(const bands& plan, std::unique_ptr<attachment> to, duration look)
       look_(look),
       plans_(plan),
       estimates_(estimated_points_max),
-      service_(
-          {[this] { return serve(); }, [this] { return due(); }, [this] { return watched(); }}) {}
+      service_({[this] { return serve(); }, [this] { return due(); },
+                [this](std::span<watched_fd> into) { return watched(into); }}) {}
 
 client::~client() {
   close();
@@ -83,9 +83,9 @@ gar_counters client::counters() const {
 }
 
 size_t client::take(std::span<gar_completion> into) {
-  completions_.begin_taking();
+  completion_queue::taking now(completions_);
   if (const std::shared_ptr<link> at = live_link()) at->take_for_program(pipe_use_of(*at));
-  return completions_.take(into);
+  return now.take(into);
 }
 
 result<int> client::readable_fd() {

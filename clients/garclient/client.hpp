@@ -117,7 +117,7 @@ class client {
   bool serve_link();
   bool serve_joining();
   instant due() const;
-  std::vector<int> watched() const;
+  size_t watched(std::span<watched_fd> into) const;
   void answer_probes(link& from, const std::vector<proto::probe_entry>& probes);
   result<void> publish(const std::vector<proto::plan_scope>& plans);
   void lose_link(const std::shared_ptr<link>& lost);
@@ -174,6 +174,9 @@ class client {
   void step_async(async_wait& w);
   void step_on(async_wait& w);
   std::optional<instant> advance_async(async_wait& w);
+  void give_up_async(async_wait& w, errc why);
+  std::optional<gard_wait::state> begin_at_gard(async_wait& w);
+  std::optional<instant> left_gard(async_wait& w);
   void run_here(async_wait& w);
   void finish_async(async_wait& w, const wait_end& end) noexcept;
   void end_found(const async_waits::found& one);
@@ -182,6 +185,7 @@ class client {
   // The service thread.
   bool step_due();
   reactor::task<> run_async(async_wait& w);
+  reactor::task<wait_end> end_of_task(async_wait& w);
   reactor::task<result<wait_report>> run_as_task(async_wait& w, plan how,
                                                  std::shared_ptr<const binding> where);
 

@@ -4,6 +4,7 @@
 // service thread.
 #include <array>
 #include <exception>
+#include <new>
 #include <utility>
 
 #include "clients/garclient/client.hpp"
@@ -12,11 +13,15 @@
 namespace gar::owner {
 namespace {
 
-// What a wait ends with that threw.
-wait_end thrown(const std::exception& e) {
+// What a wait ends with that threw. It ends all the same where there is no memory to say more.
+wait_end thrown(const std::exception& e) noexcept {
   wait_end end;
   end.ended = wait_end::by::given_up;
-  end.failure = error(errc::SystemCall, {"an internal call", e.what()});
+  try {
+    end.failure = error(errc::SystemCall, {"an internal call", e.what()});
+  } catch (const std::bad_alloc&) {
+    end.failure = error(errc::SystemCall);
+  }
   return end;
 }
 
@@ -26,9 +31,9 @@ result<uint64_t> client::wait_async(const wait_order& order, void* user_data) {
   want_link_for(order.of);
   result<void> started = service_.start();
   if (!started) return started.error();
+  if (const std::shared_ptr<link> at = live_link()) at->make_room();
   const result<uint64_t> ticket = completions_.reserve();
   if (!ticket) return ticket.error();
-  if (const std::shared_ptr<link> at = live_link()) at->make_room();
   async_wait* w = nullptr;
   try {
     w = &async_.add(order, *ticket, user_data);
@@ -65,42 +70,53 @@ void client::step_on(async_wait& w) {
 // When it is to be stepped next; nothing where it is no longer stepped.
 std::optional<instant> client::advance_async(async_wait& w) {
   if (const errc why = async_.cancelled(w); why != errc{}) {
-    if (!w.at_gard) w.at_gard.emplace(w.order, w.choice, w.order.of->current(), &w);
-    w.at_gard->cancel(why);
-    finish_async(w, w.at_gard->take_end());
+    give_up_async(w, why);
     return std::nullopt;
   }
   for (;;) {
-    gard_wait::state s{};
-    if (w.at_gard) {
-      s = w.at_gard->go();
-    } else {
-      w.choice = choose(w.order);
-      const std::shared_ptr<const binding> where = w.order.of->binding_of(w.order.sequence);
-      if (!w.picks.left() || !delegate_to(w.order, w.choice.how, *where)) {
-        run_here(w);
-        return std::nullopt;
-      }
-      w.picks.take();
-      w.at_gard.emplace(w.order, w.choice, where, &w);
-      s = w.at_gard->begin();
+    const std::optional<gard_wait::state> s = w.at_gard ? w.at_gard->go() : begin_at_gard(w);
+    if (!s) {
+      run_here(w);
+      return std::nullopt;
     }
-    if (s.what == gard_wait::now::sleeps) return s.until;
-    if (s.what == gard_wait::now::ended) {
+    if (s->what == gard_wait::now::sleeps) return s->until;
+    if (s->what == gard_wait::now::ended) {
       finish_async(w, w.at_gard->take_end());
       return std::nullopt;
     }
-    const owner_wait::reason left = w.at_gard->leaving();
-    w.at_gard.reset();
-    if (left == owner_wait::reason::stale) {
-      const uint64_t refused = std::exchange(w.choice, choose(w.order)).generation;
-      if (w.choice.generation != refused) continue;
-      // The newer plans are still on their way.
-      return w.picks.pause(steady_clock().now(), plan_picks::until_looked, w.order.deadline);
-    }
-    if (left == owner_wait::reason::limit) count_refused(w.order);
-    w.picks.give_up();
+    if (const auto pause = left_gard(w)) return pause;
   }
+}
+
+void client::give_up_async(async_wait& w, errc why) {
+  if (!w.at_gard) w.at_gard.emplace(w.order, w.choice, w.order.of->current(), &w);
+  w.at_gard->cancel(why);
+  finish_async(w, w.at_gard->take_end());
+}
+
+// Nothing where it is to be run here.
+std::optional<gard_wait::state> client::begin_at_gard(async_wait& w) {
+  w.choice = choose(w.order);
+  const std::shared_ptr<const binding> where = w.order.of->binding_of(w.order.sequence);
+  if (!w.picks.left() || !delegate_to(w.order, w.choice.how, *where)) return std::nullopt;
+  w.picks.take();
+  w.at_gard.emplace(w.order, w.choice, where, &w);
+  return w.at_gard->begin();
+}
+
+// Until when to pause before the wait begins anew; nothing: at once.
+std::optional<instant> client::left_gard(async_wait& w) {
+  const owner_wait::reason left = w.at_gard->leaving();
+  w.at_gard.reset();
+  if (left == owner_wait::reason::stale) {
+    const uint64_t refused = std::exchange(w.choice, choose(w.order)).generation;
+    if (w.choice.generation != refused) return std::nullopt;
+    // The newer plans are still on their way.
+    return w.picks.pause(steady_clock().now(), plan_picks::until_looked, w.order.deadline);
+  }
+  if (left == owner_wait::reason::limit) count_refused(w.order);
+  w.picks.give_up();
+  return std::nullopt;
 }
 
 void client::run_here(async_wait& w) {
@@ -166,29 +182,35 @@ bool client::step_due() {
 }
 
 reactor::task<> client::run_async(async_wait& w) {
+  wait_end end;
+  try {
+    end = co_await end_of_task(w);
+  } catch (const std::exception& e) {
+    end = thrown(e);
+  }
+  if (end.failure) end.report.wait = steady_clock().now() - w.order.start;
+  finish_async(w, end);
+}
+
+reactor::task<wait_end> client::end_of_task(async_wait& w) {
   const std::shared_ptr<const binding> where = w.order.of->binding_of(w.order.sequence);
   wait_end end;
   end.ended = gard_would_run(w.order, w.choice.how) ? wait_end::by::no_gard : wait_end::by::owner;
   if (async_.cancelled(w) != errc{}) {
     end.failure = error(errc::Cancelled);
   } else {
-    try {
-      const result<wait_report> report = co_await run_as_task(w, w.choice.how, where);
-      if (report) {
-        end.report = *report;
-      } else {
-        end.failure = report.error();
-      }
-    } catch (const std::exception& e) {
-      end = thrown(e);
+    const result<wait_report> report = co_await run_as_task(w, w.choice.how, where);
+    if (report) {
+      end.report = *report;
+    } else {
+      end.failure = report.error();
     }
   }
-  if (end.failure) end.report.wait = steady_clock().now() - w.order.start;
   if (end.failure && end.failure->code() == errc::Cancelled) {
     end.ended = wait_end::by::given_up;
     if (async_.cancelled(w) == errc::Closed) end.failure = error(errc::Closed, {"the stream"});
   }
-  finish_async(w, end);
+  co_return end;
 }
 
 reactor::task<result<wait_report>> client::run_as_task(async_wait& w, plan how,

@@ -126,14 +126,14 @@ instant client::due() const {
   return std::min({sends, joins, async_.earliest()});
 }
 
-std::vector<int> client::watched() const {
-  std::vector<int> fds;
+size_t client::watched(std::span<watched_fd> into) const {
+  size_t count = 0;
   if (const std::shared_ptr<link> at = live_link()) {
-    fds.push_back(at->fd());
-    if (forwards(*at)) fds.push_back(at->pipe_fd());
+    into[count++].fd = at->fd();
+    if (forwards(*at)) into[count++].fd = at->pipe_fd();
   }
-  if (joining_) fds.push_back(joining_->hands.fd());
-  return fds;
+  if (joining_) into[count++].fd = joining_->hands.fd();
+  return count;
 }
 
 void client::answer_probes(link& from, const std::vector<proto::probe_entry>& probes) {

@@ -63,14 +63,18 @@ void completion_queue::begin_taking() {
 
 size_t completion_queue::take(std::span<gar_completion> into) {
   std::lock_guard lock(mutex_);
-  --takers_;
   const size_t taken = std::min(into.size(), count_);
   for (size_t i = 0; i < taken; ++i) into[i] = ended_[(first_ + i) & (ended_.size() - 1)];
   first_ += taken;
   count_ -= taken;
   reserved_ -= taken;
-  show();
   return taken;
+}
+
+void completion_queue::end_taking() {
+  std::lock_guard lock(mutex_);
+  --takers_;
+  show();
 }
 
 result<void> completion_queue::show_in(int pipe_read_end) {

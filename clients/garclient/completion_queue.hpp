@@ -2,8 +2,8 @@
 //
 //   reserve (gar_wait_async) -> put (the wait ended) -> take (gar_take)
 //
-// Who takes may find waits that have just ended and put them itself: between begin_taking and take
-// the descriptor is not raised for what the taker is about to have anyway.
+// Who takes may find waits that have just ended and put them itself: during a taking the descriptor
+// is not raised for what the taker is about to have anyway.
 //
 // The descriptor is an eventfd of the queue's own, or a pipe that gard writes to as well.
 //
@@ -35,15 +35,27 @@ class completion_queue {
   void give_back();
   bool was_given(uint64_t ticket) const;
   void put(const gar_completion& ended);
-  // Each begin_taking is followed by one take.
-  void begin_taking();
-  size_t take(std::span<gar_completion> into);
+  // Ends with its object, whatever becomes of it.
+  class taking {
+   public:
+    explicit taking(completion_queue& from) : from_(&from) { from.begin_taking(); }
+    ~taking() { from_->end_taking(); }
+    taking(const taking&) = delete;
+    taking& operator=(const taking&) = delete;
+    size_t take(std::span<gar_completion> into) { return from_->take(into); }
+
+   private:
+    completion_queue* from_;
+  };
   // From now on what can be taken is shown in this pipe. Before the first fd().
   result<void> show_in(int pipe_read_end);
   // Belongs to the queue.
   result<int> fd();
 
  private:
+  void begin_taking();
+  void end_taking();
+  size_t take(std::span<gar_completion> into);
   void show();  // mutex_ held
 
   mutable std::mutex mutex_;

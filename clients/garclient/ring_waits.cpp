@@ -239,12 +239,10 @@ ring_waits::taken ring_waits::look_for_news(mailbox& box, uint32_t seen, instant
 
 ring_waits::taken ring_waits::sleep_for_news(mailbox& box, uint32_t seen, instant until,
                                              const step_function& step) {
-  const steady_clock clock;
-  taken what;
   bool reads = false;
   {
     std::lock_guard lock(lock_);
-    if (box.signal_now() != seen) return what;
+    if (box.signal_now() != seen) return {};
     if (heir_ == &box) heir_ = nullptr;
     reads = !reader_ && !broken();
     if (reads) {
@@ -253,22 +251,33 @@ ring_waits::taken ring_waits::sleep_for_news(mailbox& box, uint32_t seen, instan
       fall_asleep(box);
     }
   }
-  if (reads) {
-    for (;;) {
-      const uint32_t signal = ring_.signal();
-      ring_.want(proto::wants_futex);
-      if (may_sleep(box, seen)) ring_.sleep(signal, until);
-      what.add(take(step));
-      if (box.signal_now() != seen || broken() || clock.now() >= until) break;
-    }
-    std::lock_guard lock(lock_);
-    reader_ = nullptr;
-    pass_on();
-    return what;
-  }
+  if (reads) return read_for_all(box, seen, until, step);
   futex_wait(box.signal, seen, until);
   std::lock_guard lock(lock_);
   if (box.asleep) wake_up(box);
+  return {};
+}
+
+ring_waits::taken ring_waits::read_for_all(mailbox& box, uint32_t seen, instant until,
+                                           const step_function& step) {
+  // What is thrown here passes the reading on too: the others sleep beside the ring.
+  struct reading {
+    ring_waits& of;
+    ~reading() {
+      std::lock_guard lock(of.lock_);
+      of.reader_ = nullptr;
+      of.pass_on();
+    }
+  };
+  const reading until_left{*this};
+  const steady_clock clock;
+  taken what;
+  do {
+    const uint32_t signal = ring_.signal();
+    ring_.want(proto::wants_futex);
+    if (may_sleep(box, seen)) ring_.sleep(signal, until);
+    what.add(take(step));
+  } while (box.signal_now() == seen && !broken() && clock.now() < until);
   return what;
 }
 

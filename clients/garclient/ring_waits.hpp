@@ -107,6 +107,8 @@ class ring_waits {
   void wake_up(mailbox& box);
   void pass_on();
 
+  // The reader's, until it has news or is told to leave.
+  taken read_for_all(mailbox& box, uint32_t seen, instant until, const step_function& step);
   // The reader's: would it be woken for what comes from here on?
   bool may_sleep(const mailbox& box, uint32_t seen) const;
 

@@ -113,7 +113,7 @@ void service_thread::need_by(instant due) {
 }
 
 bool service_thread::take_ready(int fd) {
-  for (watched_fd& w : watched_) {
+  for (watched_fd& w : watched()) {
     if (w.fd == fd) return std::exchange(w.ready, false);
   }
   return false;
@@ -124,8 +124,9 @@ duration service_thread::cpu_time() const {
   return steady_clock::cpu_time_of(const_cast<std::thread&>(thread_).native_handle());
 }
 
-bool service_thread::woken() const {
-  return std::any_of(watched_.begin(), watched_.end(), [](const watched_fd& w) { return w.ready; });
+bool service_thread::woken() {
+  const std::span<watched_fd> all = watched();
+  return std::any_of(all.begin(), all.end(), [](const watched_fd& w) { return w.ready; });
 }
 
 void service_thread::run() {
@@ -175,10 +176,9 @@ void service_thread::wait_until(instant until) {
 
 // At the descriptors, until one is ready or `until`.
 void service_thread::look(instant until) {
-  watched_.clear();
-  watched_.push_back({kick_->fd(), false});
-  for (int fd : duties_.watched()) watched_.push_back({fd, false});
-  wait_readable(watched_, until);
+  watched_.front().fd = kick_->fd();
+  watched_count_ = 1 + duties_.watched(std::span(watched_).subspan(1));
+  wait_readable(watched(), until);
   if (watched_.front().ready) kick_->lower();
 }
 

@@ -9,17 +9,20 @@
 // descriptor is readable, work is posted, or something is due: an idle client makes no wakeups.
 //
 // Invariants: whatever is posted before stop() runs. Descriptors are looked at in every turn,
-// however many tasks are ready. Tasks left at the end are cancelled and run to their end.
-// Threads: post, run_there, need_by and start by any, run_there not by the thread itself; `host`,
-// `take_ready` and what runs in a turn belong to the thread.
-// Blocking: run_there, until it ran.
-// Errors: start: SystemCall.
+// however many tasks are ready. Whoever stops it has cancelled every task before; stop() waits
+// until the last has ended. Threads: post, run_there, need_by and start by any, run_there not by
+// the thread itself; `host`, `take_ready` and what runs in a turn belong to the thread. Blocking:
+// run_there, until it ran; stop. Allocation: none in a sleep, so that a program without memory
+// keeps its thread. Errors: start: SystemCall. Work without memory is given up, and what a task
+// throws is dropped.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -39,8 +42,8 @@ class service_thread {
     std::function<bool()> serve;
     // When something is due next; computed anew before each sleep.
     std::function<instant()> due;
-    // The descriptors to watch, at most 4.
-    std::function<std::vector<int>()> watched;
+    // Fills in the descriptors to watch, and says how many they are.
+    std::function<size_t(std::span<watched_fd> into)> watched;
   };
 
   explicit service_thread(duties d) : duties_(std::move(d)) {}
@@ -70,7 +73,8 @@ class service_thread {
   bool take_posts();
   void wait_until(instant until);
   void look(instant until);
-  bool woken() const;  // by a descriptor
+  std::span<watched_fd> watched() { return {watched_.data(), watched_count_}; }
+  bool woken();  // by a descriptor
 
   duties duties_;
   std::mutex start_lock_;
@@ -86,7 +90,8 @@ class service_thread {
   // The thread's own.
   reactor reactor_;
   steady_clock clock_;
-  std::vector<watched_fd> watched_;
+  std::array<watched_fd, watched_fds_max> watched_;  // its own first
+  size_t watched_count_ = 0;
   bool looked_ = false;  // since the last turn
 };
 

@@ -1,0 +1,193 @@
+// The library where memory is short: a call may fail then, but a wait that has begun ends, gard and
+// its client stay agreed on what they talk about, and the program keeps its life.
+#include <poll.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <list>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "clients/garclient/service_thread.hpp"
+#include "tests/clients/own_device.hpp"
+#include "tests/clients/scarce_memory.hpp"
+#include "tests/clients/scripted_gard.hpp"
+#include "tests/clients/sim_fixture.hpp"
+
+namespace gar::test {
+namespace {
+
+// More than any call here allocates.
+constexpr uint64_t allocations_most = 40;
+
+// Each test by socket alone, and through the ring.
+class without_memory : public ::testing::TestWithParam<uint32_t> {
+ protected:
+  // A stream of the device, its numbers and what has landed of them.
+  struct queue {
+    own_device device;
+    gar_stream* stream = nullptr;
+  };
+
+  void SetUp() override {
+    std::string pattern = std::filesystem::temp_directory_path() / "garclient-XXXXXX";
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    directory_ = pattern;
+  }
+  void TearDown() override {
+    gar_close(client_);
+    gard_.reset();
+    std::filesystem::remove_all(directory_);
+  }
+  void start() {
+    const std::string path = directory_ + "/gard.sock";
+    gard_script s;
+    s.ring_entries = GetParam();
+    s.plan = "flag:park_us=1000,backstop_us=1000000";
+    // The work is done as soon as gard waits for it.
+    s.on_wait = [this](const proto::wait&) {
+      if (own_device* const works = works_) works->run_all();
+      return false;
+    };
+    gard_ = std::make_unique<scripted_gard>(path, s);
+    gar_client_options o{};
+    o.struct_bytes = sizeof(o);
+    o.socket_path = path.c_str();
+    o.flags = GAR_CLIENT_NEED_DAEMON;
+    ASSERT_EQ(gar_connect(&o, &client_), 0) << last_text();
+  }
+  queue& open(const gar_device_ops& ops = own_device::ops()) {
+    queue& q = queues_.emplace_back();
+    EXPECT_EQ(gar_stream_open(client_, &ops, &device_, &q.device, nullptr, &q.stream), 0)
+        << last_text();
+    works_ = &q.device;
+    return q;
+  }
+  uint64_t record(queue& q) {
+    uint64_t sequence = 0;
+    EXPECT_EQ(gar_record(q.stream, &sequence), 0) << last_text();
+    return sequence;
+  }
+  gar_completion take_one() {
+    gar_completion c{};
+    size_t taken = 0;
+    EXPECT_TRUE(comes_to_hold([&] {
+      EXPECT_EQ(gar_take(client_, &c, 1, &taken), 0);
+      if (taken == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      return taken == 1;
+    }));
+    return c;
+  }
+  std::string directory_;
+  own_device device_;  // whose pages are mapped
+  std::list<queue> queues_;
+  std::atomic<own_device*> works_{nullptr};
+  std::unique_ptr<scripted_gard> gard_;
+  gar_client* client_ = nullptr;
+};
+
+// From the device's failure on there is no memory on the thread that asked it.
+gar_device_ops failing() {
+  gar_device_ops ops = own_device::ops();
+  ops.query = [](void*, uint64_t, gar_device_failure* f) -> int {
+    f->status = 700;
+    memory.none_left = true;
+    return GAR_FAILED;
+  };
+  return ops;
+}
+
+TEST_P(without_memory, an_asynchronous_wait_ends_whose_device_fails) {
+  start();
+  queue& q = open(failing());
+  const uint64_t sequence = record(q);
+  uint64_t ticket = 0;
+  const int began = gar_wait_async(q.stream, sequence, nullptr, nullptr, &ticket);
+  memory.none_left = false;
+  ASSERT_EQ(began, 0);
+  const gar_completion c = take_one();
+  EXPECT_EQ(c.ticket, ticket);
+  EXPECT_EQ(c.error, static_cast<uint16_t>(errc::SystemCall));
+  EXPECT_EQ(gar_stream_close(q.stream), 0);
+}
+
+// The service thread has no memory ever after, and goes on.
+TEST_P(without_memory, an_asynchronous_wait_ends_that_is_run_here_and_whose_device_fails) {
+  const gar_client_options o = in_process();
+  ASSERT_EQ(gar_connect(&o, &client_), 0) << last_text();
+  queue& q = open(failing());
+  const uint64_t sequence = record(q);
+  for (int i = 0; i < 3; ++i) {
+    uint64_t ticket = 0;
+    ASSERT_EQ(gar_wait_async(q.stream, sequence, nullptr, nullptr, &ticket), 0);
+    const gar_completion c = take_one();
+    EXPECT_EQ(c.ticket, ticket);
+    EXPECT_EQ(c.error, static_cast<uint16_t>(errc::SystemCall));
+  }
+  EXPECT_EQ(gar_stream_close(q.stream), 0);
+}
+
+TEST_P(without_memory, every_ticket_that_was_given_ends_and_no_room_for_others_is_lost) {
+  start();
+  queue& q = open();
+  works_ = nullptr;
+  for (uint64_t n = 0; n < allocations_most; ++n) {
+    const uint64_t sequence = record(q);
+    uint64_t ticket = 0;
+    int began = 0;
+    with_failure_at(n,
+                    [&] { began = gar_wait_async(q.stream, sequence, nullptr, nullptr, &ticket); });
+    q.device.run_all();
+    if (began == 0) {
+      EXPECT_EQ(take_one().ticket, ticket) << n;
+    }
+  }
+  const uint64_t sequence = record(q);
+  constexpr size_t waits_most = 4096;
+  for (size_t i = 0; i < waits_most; ++i) {
+    ASSERT_EQ(gar_wait_async(q.stream, sequence, nullptr, nullptr, nullptr), 0) << i;
+  }
+  EXPECT_EQ(gar_wait_async(q.stream, sequence, nullptr, nullptr, nullptr), GAR_E_LIMIT_WAITS);
+  EXPECT_EQ(gar_stream_close(q.stream), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(transports, without_memory, testing::Values(0u, 64u),
+                         [](const auto& p) { return p.param == 0 ? "socket" : "ring"; });
+
+TEST(service_thread, sleeps_and_wakes_without_allocating) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  std::atomic<uint64_t> turns{0};
+  std::atomic<uint64_t> allocated{0};
+  {
+    owner::service_thread thread({[&] {
+                                    allocated = memory.allocations;
+                                    ++turns;
+                                    return false;
+                                  },
+                                  [] { return instant::never(); },
+                                  [&](std::span<watched_fd> into) {
+                                    into[0].fd = ends[0];
+                                    return size_t{1};
+                                  }});
+    ASSERT_TRUE(thread.start());
+    const auto await_turn = [&](uint64_t count) {
+      return comes_to_hold([&] {
+        thread.need_by({});
+        std::this_thread::yield();
+        return turns >= count;
+      });
+    };
+    ASSERT_TRUE(await_turn(5));
+    const uint64_t before = allocated;
+    ASSERT_TRUE(await_turn(100));
+    EXPECT_EQ(allocated, before);
+  }
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
+
+}  // namespace
+}  // namespace gar::test
