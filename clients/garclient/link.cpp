@@ -139,8 +139,9 @@ void link::send_unsent(instant now) {
 
 bool link::has_orphans(uint32_t stream_id) const {
   if (ring_ && ring_->has_orphans(stream_id)) return true;
-  return std::any_of(orphans_.begin(), orphans_.end(),
-                     [stream_id](const auto& o) { return o.second == stream_id; });
+  return std::any_of(pending_.begin(), pending_.end(), [stream_id](const auto& p) {
+    return !p.second.box && p.second.stream_id == stream_id;
+  });
 }
 
 void link::send_ready_closes() {
@@ -159,11 +160,11 @@ void link::send_ready_closes() {
 // gard has ended this wait too. Gives the closes that waited for it alone.
 std::vector<proto::close> link::adopt(uint64_t cookie) {
   std::vector<proto::close> due;
-  const auto orphan = orphans_.find(cookie);
-  if (orphan == orphans_.end()) return due;
-  const uint32_t stream_id = orphan->second;
-  orphans_.erase(orphan);
-  if (has_orphans(stream_id)) return due;
+  const auto orphan = pending_.find(cookie);
+  if (orphan == pending_.end()) return due;
+  const uint32_t stream_id = orphan->second.stream_id;
+  pending_.erase(orphan);
+  if (closes_.empty() || has_orphans(stream_id)) return due;
   const auto ready =
       std::stable_partition(closes_.begin(), closes_.end(),
                             [stream_id](const proto::close& c) { return c.stream != stream_id; });
@@ -208,19 +209,31 @@ std::optional<errc> link::register_wait(mailbox& box, proto::wait asked, std::st
     box.cookie = asked.cookie = next_cookie_++;
     box.stream_id = asked.stream;
     box.target = asked.target;
-    pending_.emplace(box.cookie, &box);
+    pending_.emplace(box.cookie, asked_wait{&box, asked.stream});
     box.registered = true;
   }
-  {
-    std::lock_guard lock(send_lock_);
-    bool sent = true;
-    asked.point_number = point_number(point, sent);
-    if (sent && send(asked)) return std::nullopt;
+  try {
+    if (send_wait(asked, point)) return std::nullopt;
+  } catch (...) {
+    withdraw(box);
+    throw;
   }
+  withdraw(box);
+  return errc::NotReachable;
+}
+
+bool link::send_wait(proto::wait asked, std::string_view point) {
+  std::lock_guard lock(send_lock_);
+  bool sent = true;
+  asked.point_number = point_number(point, sent);
+  return sent && send(asked);
+}
+
+// gard never heard of it, and so never ends it.
+void link::withdraw(mailbox& box) {
   std::lock_guard lock(pending_lock_);
   pending_.erase(box.cookie);
   box.registered = false;
-  return errc::NotReachable;
 }
 
 std::optional<errc> link::submit(mailbox& box, const proto::wait& asked, std::string_view point) {
@@ -308,12 +321,22 @@ uint32_t link::point_number(std::string_view point, bool& sent) {
   if (ring_ && ring_->points_refused()) points_ = {};
   const point_numbers::answer known = points_.number_of(point);
   if (!known.fresh) return known.number;
-  // Outcomes that are still here may mean another point by this number.
-  sent = send_outcomes() && (ring_ ? ring_->submit_point(known.number, point)
-                                   : send(proto::point{known.number, std::string(point)}));
   // Forget what gard may not know; names are sent anew then.
+  try {
+    sent = send_point(known, point);
+  } catch (...) {
+    points_ = {};
+    throw;
+  }
   if (!sent) points_ = {};
   return known.number;
+}
+
+bool link::send_point(const point_numbers::answer& known, std::string_view point) {
+  // Outcomes that are still here may mean another point by this number.
+  if (!send_outcomes()) return false;
+  if (ring_) return ring_->submit_point(known.number, point);
+  return send(proto::point{known.number, std::string(point)});
 }
 
 void link::collect(mailbox& box, owner_wait& into, bool confirmed) {
@@ -378,8 +401,9 @@ void link::forget(mailbox& box, bool cancel) noexcept {
     }
     {
       std::lock_guard lock(pending_lock_);
-      if (pending_.erase(box.cookie) == 0 || !alive()) return;
-      orphans_.emplace(box.cookie, box.stream_id);
+      const auto at = pending_.find(box.cookie);
+      if (at == pending_.end() || at->second.box != &box) return;
+      at->second.box = nullptr;
     }
     if (!cancel) return;
     std::lock_guard lock(send_lock_);
@@ -558,11 +582,9 @@ void link::take_refusal(const proto::refusal& m) {
     if (auto at = requests_.find(m.cookie); at != requests_.end()) {
       then = std::move(at->second);
       requests_.erase(at);
-    } else if (auto wait = pending_.find(m.cookie); wait != pending_.end()) {
-      mailbox& box = *wait->second;
-      box.refusal = static_cast<errc>(m.code);
-      pending_.erase(wait);
-      give_news(box);
+    } else if (mailbox* const box = take_pending(m.cookie)) {
+      box->refusal = static_cast<errc>(m.code);
+      give_news(*box);
     } else {
       due = adopt(m.cookie);
     }
@@ -576,19 +598,24 @@ void link::take_completions(const proto::completions& m) {
   {
     std::lock_guard lock(pending_lock_);
     for (const proto::completion_entry& entry : m.entries) {
-      const auto wait = pending_.find(entry.cookie);
-      if (wait == pending_.end()) {
-        const std::vector<proto::close> ready = adopt(entry.cookie);
-        due.insert(due.end(), ready.begin(), ready.end());
+      if (mailbox* const box = take_pending(entry.cookie)) {
+        box->completion = entry;
+        give_news(*box);
         continue;
       }
-      mailbox& box = *wait->second;
-      box.completion = entry;
-      pending_.erase(wait);
-      give_news(box);
+      const std::vector<proto::close> ready = adopt(entry.cookie);
+      due.insert(due.end(), ready.begin(), ready.end());
     }
   }
   send_closes(due);
+}
+
+mailbox* link::take_pending(uint64_t cookie) {
+  const auto at = pending_.find(cookie);
+  if (at == pending_.end() || !at->second.box) return nullptr;
+  mailbox* const box = at->second.box;
+  pending_.erase(at);
+  return box;
 }
 
 void link::give_news(mailbox& box) {
@@ -627,8 +654,9 @@ void link::heard_about(const std::vector<proto::status_entry>& pending, instant 
   std::set<std::pair<uint32_t, uint64_t>> asked;
   for (const proto::status_entry& s : pending) asked.emplace(s.stream, s.sequence);
   std::lock_guard lock(pending_lock_);
-  for (auto& [cookie, box] : pending_) {
-    if (asked.contains({box->stream_id, box->target})) box->heard = now;
+  for (auto& [cookie, wait] : pending_) {
+    mailbox* const box = wait.box;
+    if (box && asked.contains({box->stream_id, box->target})) box->heard = now;
   }
 }
 
@@ -638,10 +666,11 @@ void link::lose() {
     std::lock_guard lock(pending_lock_);
     alive_.store(false, std::memory_order_release);
     requests.swap(requests_);
-    for (auto& [cookie, box] : pending_) {
-      box->lost = true;
+    for (auto& [cookie, wait] : pending_) {
+      if (!wait.box) continue;
+      wait.box->lost = true;
       // Asynchronous ones are all stepped, by whoever makes the link lost.
-      if (!box->stepped) give_news(*box);
+      if (!wait.box->stepped) give_news(*wait.box);
     }
     pending_.clear();
     streams_.clear();

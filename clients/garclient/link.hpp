@@ -3,19 +3,19 @@
 //   alive --the socket ended, broke, or said what cannot be--> lost (for good)
 //
 // Everybody sends; only the service thread receives, and it is the only one who makes a link lost.
-// What is asked of gard (an open) waits in `requests_`, a delegated wait in `pending_`; both end
-// when the link is lost.
+// What is asked of gard (an open) waits in `requests_`, a delegated wait in `pending_`, where it
+// stays as an orphan until gard has ended it too; both end when the link is lost.
 //
 // Waits go through the ring where gard gave one, and their ends come back there: see
 // ring_waits.hpp. Everything else, and all of it where there is no ring, is messages.
 //
 // Invariants: no send blocks: a gard that does not read is a gard that is not there. A point's name
-// is sent before the first wait that uses its number. After the loss nothing is sent, and no wait
-// is registered.
-// Threads: as named. Lock order: pending_lock_ and send_lock_ are never held together; the ring's
-// is taken within either.
-// Ownership: bindings hold the link, so that the doorbell stays mapped while a device may ring it.
-// Errors: MalformedMessage and OutOfState for frames that cannot be; the link is lost then.
+// is sent before the first wait that uses its number. A wait is pending only if it was sent,
+// whatever is thrown meanwhile. After the loss nothing is sent, and no wait is registered. Threads:
+// as named. Lock order: pending_lock_ and send_lock_ are never held together; the ring's is taken
+// within either. Ownership: bindings hold the link, so that the doorbell stays mapped while a
+// device may ring it. Errors: MalformedMessage and OutOfState for frames that cannot be; the link
+// is lost then.
 #pragma once
 
 #include <atomic>
@@ -154,6 +154,7 @@ class link {
   void give_news(mailbox& box);                      // pending_lock_ held; service thread
   bool has_orphans(uint32_t stream_id) const;        // pending_lock_ held
   std::vector<proto::close> adopt(uint64_t cookie);  // pending_lock_ held
+  mailbox* take_pending(uint64_t cookie);  // pending_lock_ held; null: nobody waits for it
   void send_closes(const std::vector<proto::close>& due);
   void send_ready_closes();
   void after_taking(const ring_waits::taken& what);
@@ -177,13 +178,16 @@ class link {
   std::optional<errc> submit(mailbox& box, const proto::wait& asked, std::string_view point);
   // Now, or later where the socket has no room; gard ends what it has not heard of when this
   // connection ends.
-  void send_surely(const proto::message& m);                  // send_lock_ held
-  void send_unsent(instant now);                              // send_lock_ held
-  bool send(const proto::message& m);                         // send_lock_ held
-  bool send_outcomes();                                       // send_lock_ held
-  bool send_outcomes_by_socket();                             // send_lock_ held
-  void send_answers(instant now);                             // send_lock_ held
-  uint32_t point_number(std::string_view point, bool& sent);  // send_lock_ held
+  void send_surely(const proto::message& m);                                    // send_lock_ held
+  void send_unsent(instant now);                                                // send_lock_ held
+  bool send(const proto::message& m);                                           // send_lock_ held
+  bool send_outcomes();                                                         // send_lock_ held
+  bool send_outcomes_by_socket();                                               // send_lock_ held
+  void send_answers(instant now);                                               // send_lock_ held
+  uint32_t point_number(std::string_view point, bool& sent);                    // send_lock_ held
+  bool send_point(const point_numbers::answer& known, std::string_view point);  // send_lock_ held
+  bool send_wait(proto::wait asked, std::string_view point);
+  void withdraw(mailbox& box);
 
   const proto::welcome welcome_;
   const doorbell bell_;
@@ -210,9 +214,12 @@ class link {
 
   mutable std::mutex pending_lock_;
   uint64_t next_cookie_ = 1;
-  std::unordered_map<uint64_t, mailbox*> pending_;
-  std::unordered_map<uint64_t, uint32_t> orphans_;  // over here, not yet at gard; by stream
-  std::vector<proto::close> closes_;                // of streams with orphans
+  struct asked_wait {
+    mailbox* box = nullptr;  // null: an orphan, over here and not yet at gard
+    uint32_t stream_id = 0;
+  };
+  std::unordered_map<uint64_t, asked_wait> pending_;  // by cookie
+  std::vector<proto::close> closes_;                  // of streams with orphans
   std::unordered_map<uint64_t, on_opened> requests_;
   std::vector<std::shared_ptr<word_page>> pages_;
   std::unordered_map<uint64_t, std::weak_ptr<stream>> streams_;  // by id and generation

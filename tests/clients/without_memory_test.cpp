@@ -80,6 +80,38 @@ class without_memory : public ::testing::TestWithParam<uint32_t> {
     }));
     return c;
   }
+  // What gard was told last that this number means.
+  std::string name_of(uint32_t number) {
+    std::string name;
+    for (const proto::point& p : gard_->received<proto::point>()) {
+      if (p.point_number == number) name = p.point_name;
+    }
+    return name;
+  }
+  // A wait at a point that is new, with its n-th allocation failing, and one as it should be.
+  bool wait_twice_at_a_new_point(uint64_t n, uint32_t flags) {
+    const std::string point = "a name that is long enough to be allocated, " + std::to_string(n);
+    queue& q = open();
+    gar_wait_options o = wait_options();
+    o.point = point.c_str();
+    o.flags = flags;
+    uint64_t sequence = record(q);
+    if (flags & GAR_WAIT_INLINE) q.device.run_all();
+    const bool failed =
+        with_failure_at(n, [&] { (void)gar_wait(q.stream, sequence, &o, nullptr); });
+    q.device.run_all();
+    o.flags = 0;
+    gar_report r{};
+    sequence = record(q);
+    EXPECT_EQ(gar_wait(q.stream, sequence, &o, &r), 0) << last_text();
+    EXPECT_EQ(r.delegated, 1) << "allocation " << n;
+    const auto waits = gard_->received<proto::wait>();
+    EXPECT_EQ(waits.empty() ? "" : name_of(waits.back().point_number), point) << n;
+    EXPECT_EQ(gar_stream_close(q.stream), 0);
+    EXPECT_EQ(gard_->await<proto::close>(queues_.size()).size(), queues_.size()) << n;
+    return failed;
+  }
+
   std::string directory_;
   own_device device_;  // whose pages are mapped
   std::list<queue> queues_;
@@ -127,6 +159,23 @@ TEST_P(without_memory, an_asynchronous_wait_ends_that_is_run_here_and_whose_devi
     EXPECT_EQ(c.error, static_cast<uint16_t>(errc::SystemCall));
   }
   EXPECT_EQ(gar_stream_close(q.stream), 0);
+}
+
+TEST_P(without_memory, gard_knows_the_point_of_a_wait_and_hears_of_its_streams_close) {
+  start();
+  int failed = 0;
+  for (uint64_t n = 0; n < allocations_most; ++n) failed += wait_twice_at_a_new_point(n, 0);
+  EXPECT_GT(failed, 3);
+  EXPECT_LT(failed, static_cast<int>(allocations_most));
+}
+
+TEST_P(without_memory, gard_knows_the_point_of_a_wait_after_an_outcome_that_got_lost) {
+  start();
+  int failed = 0;
+  for (uint64_t n = 0; n < allocations_most; ++n)
+    failed += wait_twice_at_a_new_point(n, GAR_WAIT_INLINE);
+  EXPECT_GT(failed, 3);
+  EXPECT_LT(failed, static_cast<int>(allocations_most));
 }
 
 TEST_P(without_memory, every_ticket_that_was_given_ends_and_no_room_for_others_is_lost) {
