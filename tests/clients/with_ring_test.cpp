@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/clients/own_device.hpp"
 #include "tests/clients/scripted_gard.hpp"
 #include "tests/clients/sim_fixture.hpp"
 
@@ -131,26 +132,55 @@ TEST_F(with_ring, threads_and_asynchronous_waits_share_it) {
   EXPECT_EQ(counters().owner_backstops, 0u);
 }
 
+// That thread asks a device for gard's probe, which does not answer before all has ended.
 TEST_F(with_ring, an_asynchronous_wait_ends_without_the_service_thread) {
+  static std::atomic<bool> asked;
+  static std::atomic<bool> held;
+  asked = false;
+  held = true;
+  gar_device_ops slow = own_device::ops();
+  slow.query = [](void*, uint64_t, gar_device_failure*) -> int {
+    asked = true;
+    held.wait(true);
+    return GAR_PENDING;
+  };
+  const gar_device_ops ops = own_device::ops();
   gard_script s;
   s.plan = patient;
   start_and_open(s);
-  ASSERT_EQ(gar_wait_async(stream_, submit_and_record(20 * ms), nullptr, nullptr, nullptr), 0);
-  EXPECT_EQ(take_all(1), 1u);
-  // Where the machine is slow a round takes so long that the thread has a backstop to look at, or
-  // the work is done before its wait begins: one round that was fast enough tells.
-  EXPECT_TRUE(comes_to_hold([&] {
-    std::this_thread::sleep_for(
-        200ms);  // it has learned of the backstop, and its outcomes are sent
-    const gar_counters before = counters();
-    for (int i = 0; i < 20; ++i) {
-      EXPECT_EQ(gar_wait_async(stream_, submit_and_record(2 * ms), nullptr, nullptr, nullptr), 0);
-      EXPECT_EQ(take_all(1), 1u);
-    }
-    const gar_counters after = counters();
-    return after.service_cpu_ns == before.service_cpu_ns &&
-           after.delegated == before.delegated + 20;
+  own_device holding;
+  own_device device;
+  gar_stream* holds = nullptr;
+  gar_stream* stream = nullptr;
+  ASSERT_EQ(gar_stream_open(client_, &slow, &holding, &holding, nullptr, &holds), 0);
+  ASSERT_EQ(gar_stream_open(client_, &ops, &device, &device, nullptr, &stream), 0);
+  uint64_t sequence = 0;
+  ASSERT_EQ(gar_record(holds, &sequence), 0);
+  gard_->send(proto::probes{{{1, sequence, 2, 1}}});
+  EXPECT_TRUE(comes_to_hold([] {
+    std::this_thread::yield();
+    return asked.load();
   }));
+  constexpr size_t waits = 20;
+  for (size_t i = 0; i < waits; ++i) {
+    EXPECT_EQ(gar_record(stream, &sequence), 0);
+    EXPECT_EQ(gar_wait_async(stream, sequence, nullptr, nullptr, nullptr), 0);
+    device.run_all();
+    pollfd p{gar_client_fd(client_), POLLIN, 0};
+    gar_completion c{};
+    size_t taken = 0;
+    while (taken == 0 && poll(&p, 1, 30'000) == 1) {
+      ASSERT_EQ(gar_take(client_, &c, 1, &taken), 0);
+    }
+    EXPECT_EQ(taken, 1u);
+    EXPECT_EQ(c.error, 0);
+    if (HasFailure()) break;
+  }
+  EXPECT_EQ(counters().delegated, waits);
+  held = false;
+  held.notify_all();
+  EXPECT_EQ(gar_stream_close(stream), 0);
+  EXPECT_EQ(gar_stream_close(holds), 0);
 }
 
 TEST_F(with_ring, waits_that_find_no_slot_run_here_and_are_counted) {
