@@ -1,9 +1,7 @@
 #include "clients/garclient/link.hpp"
 
 #include <algorithm>
-#include <array>
 #include <new>
-#include <set>
 #include <utility>
 
 #include "clients/garclient/stream.hpp"
@@ -14,40 +12,22 @@
 namespace gar::owner {
 namespace {
 
-template <class... F>
-struct overloaded : F... {
-  using F::operator()...;
-};
-template <class... F>
-overloaded(F...) -> overloaded<F...>;
-
 uint64_t stream_key(uint32_t id, uint32_t generation) {
   return (uint64_t{generation} << 32) | id;
 }
 
-error not_ours(std::string_view message) {
-  return error(errc::OutOfState, {std::string(message), "from gard after its welcome"});
-}
-
-// Then the thread's tasks have their turn, however much gard says.
-constexpr int frames_per_turn = 64;
-
-// No gard that keeps to the protocol leaves more of them unread: one for each stream.
-constexpr size_t answers_max = 8192;
-
-// How soon it is tried again to send what the socket had no room for.
-constexpr duration again_pause = from_ms(10);
+// How soon a gard that is silent is looked at again for what waits for its ends.
 constexpr duration silent_pause = from_ms(100);
 
 // How long gard's reactor may take from its wake to its look at the ring. Past that the wake went
 // to somebody else who sleeps on the same word, or the reactor waits for a CPU.
 constexpr duration taken_within = from_ms(2);
 
-error lost_link() {
+}  // namespace
+
+error link::lost_link() {
   return error(errc::NotReachable, {"the connection was lost"});
 }
-
-}  // namespace
 
 link::link(parts p)
     : welcome_(std::move(p.welcome)),
@@ -413,252 +393,7 @@ void link::forget(mailbox& box, bool cancel) noexcept {
   }
 }
 
-// ---- Outcomes.
-
-instant link::add_outcome(const proto::outcome_entry& entry, std::string_view point, instant now,
-                          booking how) {
-  std::lock_guard lock(send_lock_);
-  if (!alive()) return instant::never();
-  proto::outcome_entry e = entry;
-  bool sent = true;
-  e.point = point_number(point, sent);
-  if (!sent) e.point = 0;
-  if (how == booking::rehearsed) {
-    outcomes_.rehearse(e, now);
-    return instant::never();
-  }
-  outcomes_.add(e, now);
-  if (ring_ && outcomes_.size() >= proto::ring_outcomes / 2) send_outcomes();
-  return outcomes_.due();
-}
-
-instant link::sends_due() const {
-  std::lock_guard lock(send_lock_);
-  return std::min({outcomes_.due(), again_due_, instant{taken_due_ns_.load()}});
-}
-
-void link::send_due(instant now) {
-  {
-    std::lock_guard lock(send_lock_);
-    if (again_due_ <= now) {
-      again_due_ = instant::never();
-      send_unsent(now);
-      send_answers(now);
-    }
-    if (outcomes_.due() <= now) send_outcomes();
-    if (ring_) kick_if_not_taken(now);
-  }
-  if (ring_) serve_ring(now);
-}
-
-// What waits for ends that nobody else may be there to read.
-void link::serve_ring(instant now) {
-  if (ring_->submit_cancels()) see_it_taken(notify_gard());
-  take_ring();
-  bool left = ring_->cancels_left();
-  {
-    std::lock_guard lock(pending_lock_);
-    left = left || !closes_.empty();
-  }
-  if (left) again_by(now);
-}
-
-// By socket, as the bye behind them.
-void link::send_last_outcomes() {
-  std::lock_guard lock(send_lock_);
-  send_outcomes_by_socket();
-}
-
-// false: the rest is kept for later.
-bool link::send_outcomes() {
-  if (ring_ && outcomes_.size() > 0) {
-    const auto part = outcomes_.take(proto::ring_outcomes);
-    const auto left =
-        std::find_if_not(part.begin(), part.end(),
-                         [this](const proto::outcome_entry& e) { return ring_->put_outcome(e); });
-    ring_->show_outcomes();
-    const asked found = ask_gard();
-    if (found == asked::by_message) send(proto::kick{});
-    see_it_taken(found);
-    outcomes_.put_back({left, part.end()}, steady_clock().now());
-  }
-  return send_outcomes_by_socket();
-}
-
-bool link::send_outcomes_by_socket() {
-  while (outcomes_.size() > 0) {
-    const auto part = outcomes_.take(proto::outcome_entries_max);
-    if (send(proto::outcomes{part})) continue;
-    outcomes_.put_back(part, steady_clock().now());
-    return false;
-  }
-  return true;
-}
-
-// ---- The service thread.
-
-result<std::vector<proto::probe_entry>> link::receive(const publish_function& publish) {
-  std::vector<proto::probe_entry> probes;
-  std::array<std::byte, proto::frame_bytes_max + 1> buffer;
-  for (int i = 0; i < frames_per_turn; ++i) {
-    result<reception> r = receive_message(socket_.get(), buffer);
-    if (!r) return r.error();
-    if (r->got == reception::what::ended) return lost_link();
-    if (r->got == reception::what::nothing) return probes;
-    silent_.store(false, std::memory_order_relaxed);
-    result<proto::message> m = proto::decode({buffer.data(), r->bytes});
-    if (!m) return m.error();
-    result<void> taken = take(*m, *r, publish, probes);
-    news_.tell(service_.step);
-    if (!taken) return taken.error();
-  }
-  return probes;
-}
-
-result<void> link::take(const proto::message& m, reception& with, const publish_function& publish,
-                        std::vector<proto::probe_entry>& probes) {
-  const proto::message_type type = proto::type_of(m);
-  if (with.descriptor_count != proto::descriptors_of(m)) {
-    return error(errc::UnexpectedDescriptors,
-                 {std::to_string(with.descriptor_count), std::string(proto::name_of(type)),
-                  std::to_string(proto::descriptors_of(m))});
-  }
-  return std::visit(overloaded{
-                        [&](const proto::page& p) { return take_page(p, with); },
-                        [&](const proto::opened& o) -> result<void> {
-                          take_opened(o);
-                          return {};
-                        },
-                        [&](const proto::closed&) -> result<void> { return {}; },
-                        [&](const proto::plan_scope& s) { return publish(s); },
-                        [&](const proto::completions& c) -> result<void> {
-                          take_completions(c);
-                          return {};
-                        },
-                        [&](const proto::probes& p) -> result<void> {
-                          probes.insert(probes.end(), p.entries.begin(), p.entries.end());
-                          return {};
-                        },
-                        [&](const proto::refusal& r) -> result<void> {
-                          take_refusal(r);
-                          if (r.fatal) return lost_link();
-                          return {};
-                        },
-                        [&](const proto::bye&) -> result<void> { return lost_link(); },
-                        [&](const auto&) -> result<void> { return not_ours(proto::name_of(type)); },
-                    },
-                    m);
-}
-
-result<void> link::take_page(const proto::page& m, reception& with) {
-  std::lock_guard lock(pending_lock_);
-  if (m.page_index != pages_.size() || pages_.size() >= proto::pages_per_client_max) {
-    return error(errc::MalformedMessage, {"page: not the next one"});
-  }
-  result<std::shared_ptr<word_page>> page =
-      word_page::of_gard(std::move(with.descriptors[0]), m.page_bytes);
-  if (!page) return page.error();
-  pages_.push_back(std::move(*page));
-  return {};
-}
-
-void link::take_opened(const proto::opened& m) {
-  on_opened then;
-  {
-    std::lock_guard lock(pending_lock_);
-    auto at = requests_.find(m.cookie);
-    if (at == requests_.end()) return;
-    then = std::move(at->second);
-    requests_.erase(at);
-  }
-  then(m);
-}
-
-void link::take_refusal(const proto::refusal& m) {
-  on_opened then;
-  std::vector<proto::close> due;
-  {
-    std::lock_guard lock(pending_lock_);
-    if (auto at = requests_.find(m.cookie); at != requests_.end()) {
-      then = std::move(at->second);
-      requests_.erase(at);
-    } else if (mailbox* const box = take_pending(m.cookie)) {
-      box->refusal = static_cast<errc>(m.code);
-      give_news(*box);
-    } else {
-      due = adopt(m.cookie);
-    }
-  }
-  send_closes(due);
-  if (then) then(error(static_cast<errc>(m.code), {m.text}));
-}
-
-void link::take_completions(const proto::completions& m) {
-  std::vector<proto::close> due;
-  {
-    std::lock_guard lock(pending_lock_);
-    for (const proto::completion_entry& entry : m.entries) {
-      if (mailbox* const box = take_pending(entry.cookie)) {
-        box->completion = entry;
-        give_news(*box);
-        continue;
-      }
-      const std::vector<proto::close> ready = adopt(entry.cookie);
-      due.insert(due.end(), ready.begin(), ready.end());
-    }
-  }
-  send_closes(due);
-}
-
-mailbox* link::take_pending(uint64_t cookie) {
-  const auto at = pending_.find(cookie);
-  if (at == pending_.end() || !at->second.box) return nullptr;
-  mailbox* const box = at->second.box;
-  pending_.erase(at);
-  return box;
-}
-
-void link::give_news(mailbox& box) {
-  if (box.stepped) {
-    news_.add(*box.stepped);
-    return;
-  }
-  std::atomic_ref<uint32_t>(box.signal).fetch_add(1, std::memory_order_release);
-  futex_wake(box.signal);
-}
-
-void link::answer(const std::vector<proto::status_entry>& statuses, instant now) {
-  std::lock_guard lock(send_lock_);
-  answers_.insert(answers_.end(), statuses.begin(), statuses.end());
-  send_answers(now);
-  if (answers_.size() > answers_max) answers_.resize(answers_max);
-}
-
-void link::send_answers(instant now) {
-  while (!answers_.empty()) {
-    const auto end = answers_.begin() + static_cast<std::ptrdiff_t>(
-                                            std::min(answers_.size(), proto::status_entries_max));
-    if (!send(proto::statuses{{answers_.begin(), end}})) {
-      again_due_ = std::min(again_due_, now + again_pause);
-      return;
-    }
-    answers_.erase(answers_.begin(), end);
-  }
-}
-
-void link::heard_about(const std::vector<proto::status_entry>& pending, instant now) {
-  if (ring_) {
-    for (const proto::status_entry& s : pending) ring_->heard_about(s.stream, s.sequence, now);
-    return;
-  }
-  std::set<std::pair<uint32_t, uint64_t>> asked;
-  for (const proto::status_entry& s : pending) asked.emplace(s.stream, s.sequence);
-  std::lock_guard lock(pending_lock_);
-  for (auto& [cookie, wait] : pending_) {
-    mailbox* const box = wait.box;
-    if (box && asked.contains({box->stream_id, box->target})) box->heard = now;
-  }
-}
+// ---- Its end.
 
 void link::lose() {
   std::unordered_map<uint64_t, on_opened> requests;

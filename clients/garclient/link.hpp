@@ -145,16 +145,24 @@ class link {
   void say_bye();
 
  private:
+  // How soon it is tried again to send what the socket had no room for.
+  static constexpr duration again_pause = from_ms(10);
+  static error lost_link();
+
+  // ---- What comes (link_receive.cpp).
   result<void> take(const proto::message& m, reception& with, const publish_function& publish,
                     std::vector<proto::probe_entry>& probes);
   result<void> take_page(const proto::page& m, reception& with);
   void take_opened(const proto::opened& m);
   void take_refusal(const proto::refusal& m);
   void take_completions(const proto::completions& m);
-  void give_news(mailbox& box);                      // pending_lock_ held; service thread
+  void give_news(mailbox& box);  // pending_lock_ held; service thread
+  // pending_lock_ held; null: nobody waits for it.
+  mailbox* take_pending(uint64_t cookie);
+
+  // ---- Streams and waits.
   bool has_orphans(uint32_t stream_id) const;        // pending_lock_ held
   std::vector<proto::close> adopt(uint64_t cookie);  // pending_lock_ held
-  mailbox* take_pending(uint64_t cookie);  // pending_lock_ held; null: nobody waits for it
   void send_closes(const std::vector<proto::close>& due);
   void send_ready_closes();
   void after_taking(const ring_waits::taken& what);

@@ -6,7 +6,9 @@
 // Model: empty -> news (signal rises, the runner wakes or is stepped) -> read -> empty
 //
 // Invariants: belongs to one wait; the link's table of pending waits points to it from registering
-// to forgetting, and its fields are read and written under that table's lock alone, but `signal`.
+// to forgetting.
+// Threads: the news, and the links of the ring's list, under that table's lock; `registered`,
+// `submitted` and `kick_due` by the runner alone; `signal` by both.
 // Memory order: `signal` is raised with release after the news, read with acquire.
 #pragma once
 
