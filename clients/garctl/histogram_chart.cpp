@@ -15,7 +15,8 @@ constexpr double width = 640;
 constexpr double height = 190;
 constexpr double base = 160;  // where columns stand
 constexpr double top = 14;
-constexpr size_t labels_max = 5;
+constexpr size_t labels_max = 4;
+constexpr double label_half = 50;  // of the widest, where the page is narrow and its letters large
 
 std::string bound_text(const histogram_counts& of, size_t range) {
   return range < of.bounds_ns.size() ? readable_ns(of.bounds_ns[range]) : "more";
@@ -76,7 +77,8 @@ std::string histogram_chart(const histogram_counts& of, std::string_view title) 
         left, base - tall, wide, tall, range_text(of, i), of.counts[i]);
     if ((last - i) % label_every != 0) continue;
     svg += fmt::format("<text x=\"{:.1f}\" y=\"{:.0f}\" text-anchor=\"middle\">{}</text>\n",
-                       left + wide / 2, base + 24, bound_text(of, i));
+                       std::clamp(left + wide / 2, label_half, width - label_half), base + 24,
+                       bound_text(of, i));
   }
   return svg + "</svg>\n";
 }

@@ -3,7 +3,7 @@
 //
 // Model: a column a range between the first and the last that are not empty; its height is its
 // count over the largest. Below stand the ranges' upper bounds, not all of them where there is no
-// room. Each column has a title that says its range and count.
+// room, and none of them past an edge. Each column has a title that says its range and count.
 // Threads: pure. Allocation: the text. Errors: none; a histogram of nothing has no picture.
 #pragma once
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/algorithm/string/replace.hpp>
 #include <boost/json/array.hpp>
 #include <optional>
 #include <vector>
@@ -50,10 +51,14 @@ th, td { text-align: right; padding: .35rem .5rem; border-bottom: 1px solid var(
   white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; white-space: normal; min-width: 9rem; }
 svg { display: block; width: 100%; height: auto; } svg text { fill: var(--dim); font-size: 14px; }
-@media (max-width: 40rem) { svg text { font-size: 24px; } }
+@media (max-width: 40rem) { svg text { font-size: 24px; }
+  table, tbody { display: block; } tr { display: grid; grid-template-columns: repeat(3, 1fr);
+  border-bottom: 1px solid var(--rule); } th, td { border: 0; padding: .1rem 0; white-space: normal;
+  } th:first-child, td:first-child { grid-column: 1 / -1; padding-top: .4rem; } }
 .axis { stroke: var(--rule); } .bar { fill: var(--bar); }
 .k0 { fill: var(--k0); background: var(--k0); } .k1 { fill: var(--k1); background: var(--k1); }
 .k2 { fill: var(--k2); background: var(--k2); } .k3 { fill: var(--k3); background: var(--k3); }
+.key { margin: .8rem 0; }
 .key span { display: inline-block; width: .8em; height: .8em; border-radius: .15em; margin: 0
   .3em 0 .8em; }
 .warning { border-left: .3rem solid var(--warn); padding-left: .7rem; margin: .8rem 0; }
@@ -82,8 +87,10 @@ histogram_counts histogram_at(const json::value& figures, const json::value* at)
   return {numbers(figures, "bounds_ns"), numbers(*at, "counts"), count_or_0(*at, "sum_ns")};
 }
 
+// A number and its unit, which stay together.
 std::string seconds_text(double s) {
-  return s <= 0 ? "0 s" : readable_ns(static_cast<uint64_t>(s * 1e9));
+  const std::string plain = s <= 0 ? "0 s" : readable_ns(static_cast<uint64_t>(s * 1e9));
+  return boost::algorithm::replace_all_copy(plain, " ", "&nbsp;");
 }
 
 std::string tile(std::string_view value, std::string_view what) {
@@ -98,7 +105,7 @@ std::string tiles(const json::value& status) {
   std::string all = "<div class=\"tiles\">\n";
   all += tile(seconds_text(given),
               fmt::format("of CPU given back: spinning would have burned {}, gard took {} "
-                          "({:.1f} % saved)",
+                          "({:.1f}&nbsp;% saved)",
                           seconds_text(waited), seconds_text(cpu), part));
   all += tile(count_text(status, "waits.completed"),
               "waits ended well; " + count_text(status, "waits.pending") + " are pending");
@@ -138,9 +145,21 @@ std::string kinds_key() {
   return key + "</p>\n";
 }
 
+// A plan's text as code that breaks between its parts, and elsewhere only where there is no room.
+std::string plan_code(std::string_view text) {
+  std::string code = "<code>";
+  while (!text.empty()) {
+    const size_t part = std::min(text.find_first_of(",+;"), text.size() - 1) + 1;
+    code += html_text(text.substr(0, part));
+    text.remove_prefix(part);
+    if (!text.empty()) code += "<wbr>";
+  }
+  return code + "</code>";
+}
+
 std::string plan_name(const json::value& plan) {
   const auto label = optional_text_field(plan, "plan");
-  return label ? "<code>" + html_text(*label) + "</code>" : "all others";
+  return label ? plan_code(*label) : "all others";
 }
 
 std::string plan_row(const json::value& plan, const histogram_counts& waits) {
@@ -254,10 +273,10 @@ std::string report_page(const report_answers& from, std::string_view made_at) {
       std::string(style) + "</style>\n</head>\n<body>\n";
   page += fmt::format(
       "<h1>gard on this node</h1>\n<p class=\"dim\">Version {}, up {}, {}. Executor {}, word wait "
-      "{}. Default plan <code>{}</code>.</p>\n",
+      "{}. Default plan {}.</p>\n",
       shown(from.status, "version"), readable_ns(count_or_0(from.status, "uptime_ms") * 1'000'000),
       html_text(made_at), shown(from.status, "executor.running"),
-      shown(from.status, "word_wait.kind"), shown(from.status, "plan.running"));
+      shown(from.status, "word_wait.kind"), plan_code(text_field(from.status, "plan.running")));
   page += tiles(from.status);
   page += warnings_part(from);
   page += plans_part(from.figures);

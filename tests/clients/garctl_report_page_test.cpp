@@ -46,7 +46,7 @@ void expect_well_formed(const std::string& page) {
       ASSERT_FALSE(open.empty()) << name;
       EXPECT_EQ(open.back(), name);
       open.pop_back();
-    } else if (name != "meta" && !(*at)[3].str().ends_with("/")) {
+    } else if (name != "meta" && name != "wbr" && !(*at)[3].str().ends_with("/")) {
       open.push_back(name);
     }
   }
@@ -59,8 +59,8 @@ bool has(const std::string& page, const std::string& what) {
 
 TEST(report_page, says_what_was_given_back_and_how_plans_compare) {
   const std::string page = report_page(answers(), "today");
-  EXPECT_TRUE(has(page, "<b>3.00 s</b>of CPU given back"));
-  EXPECT_TRUE(has(page, "75.0 % saved"));
+  EXPECT_TRUE(has(page, "<b>3.00&nbsp;s</b>of CPU given back"));
+  EXPECT_TRUE(has(page, "75.0&nbsp;% saved"));
   EXPECT_TRUE(has(page, "flag:park_us=100"));
   EXPECT_TRUE(has(page, "<td>50 %</td><td>2.0</td><td>0.50</td>"));
   EXPECT_TRUE(has(page, "trainer (7)"));
@@ -81,6 +81,15 @@ TEST(report_page, is_well_formed_and_needs_nothing_from_elsewhere) {
   }
   EXPECT_TRUE(has(page, "prefers-color-scheme: dark"));
   EXPECT_TRUE(has(page, "width=device-width"));
+}
+
+TEST(report_page, breaks_a_plan_between_its_parts_alone) {
+  report_answers a = answers();
+  a.status.at("plan").as_object()["running"] = "flag:park_us=1,backstop_us=2+predict:x=<;poll";
+  const std::string page = report_page(a, "today");
+  EXPECT_TRUE(
+      has(page, "<code>flag:park_us=1,<wbr>backstop_us=2+<wbr>predict:x=&lt;;<wbr>poll</code>"));
+  expect_well_formed(page);
 }
 
 TEST(report_page, what_a_client_calls_itself_stays_text) {
@@ -106,6 +115,25 @@ TEST(histogram_chart, shows_the_ranges_between_the_first_and_the_last_that_are_n
   EXPECT_TRUE(has(svg, "1.00 us to 2.50 us: 5"));
   EXPECT_TRUE(has(svg, "2.50 us to 5.00 us: 0"));
   EXPECT_TRUE(has(svg, "above 5.00 us: 9"));
+}
+
+TEST(histogram_chart, keeps_the_words_below_its_columns_inside_itself) {
+  const std::regex word("<text x=\"([0-9.]+)\"");
+  for (const size_t columns : {1, 2, 3, 12, 30}) {
+    histogram_counts h;
+    for (size_t i = 0; i < columns; ++i) h.bounds_ns.push_back(1000 * (i + 1));
+    h.counts.assign(columns, 1);
+    h.counts.push_back(0);
+    const std::string svg = histogram_chart(h, "waits");
+    double before = -100;
+    for (std::sregex_iterator at(svg.begin(), svg.end(), word), end; at != end; ++at) {
+      const double middle = std::stod((*at)[1]);
+      EXPECT_GE(middle, 50) << columns;
+      EXPECT_LE(middle, 640 - 50) << columns;
+      EXPECT_GE(middle - before, 100) << columns;  // beside the one before
+      before = middle;
+    }
+  }
 }
 
 TEST(histogram_chart, of_nothing_or_of_what_is_none_has_no_picture) {
