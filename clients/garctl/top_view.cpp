@@ -108,8 +108,9 @@ std::string top_view::name_in(const json::value& entry, top_list list) {
   const auto point = optional_text_field(entry, "point");
   const std::string client = text_field(entry, "client");
   if (point) return fmt::format("{}: {}, {}", count_text(entry, "client_id"), *point, client);
-  return fmt::format("{}: stream {}, {}", count_text(entry, "client_id"),
-                     count_text(entry, "stream"), client);
+  const std::string own = optional_text_field(entry, "name").value_or("");
+  return fmt::format("{}: stream {}{}{}, {}", count_text(entry, "client_id"),
+                     count_text(entry, "stream"), own.empty() ? "" : " ", own, client);
 }
 
 top_view::counts top_view::counts_of(const json::value& entry, top_list list) {

@@ -132,6 +132,8 @@ TEST_F(screen, another_list_begins_anew) {
   EXPECT_EQ(view.list(), top_list::streams);
   look(2000, R"({"client_id":1,"client":"a","stream":4,"stream_generation":1,"completed":3})");
   EXPECT_NE(line_with("1: stream 4, a"), "") << text();
+  look(2500, R"({"client_id":1,"client":"a","stream":5,"name":"copies"})");
+  EXPECT_NE(line_with("1: stream 5 copies, a"), "") << text();
   keys("p");
   look(3000, R"({"client_id":1,"client":"a","point":"step","stream":null,"waits":3})");
   EXPECT_NE(line_with("1: step, a"), "") << text();
