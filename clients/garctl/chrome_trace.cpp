@@ -40,8 +40,13 @@ chrome_trace::chrome_trace(std::ostream& out) : out_(out) {
   out_ << "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[";
 }
 
-void chrome_trace::add(const json::value& waits) {
-  for (const json::value& wait : list_field(waits, "waits")) add_one(wait);
+bool chrome_trace::add(const json::value& waits) {
+  const size_t before = streams_.size();
+  for (const json::value& wait : list_field(waits, "waits")) {
+    add_one(wait);
+    streams_.emplace(count_or_0(wait, "client_id"), count_or_0(wait, "stream"));
+  }
+  return streams_.size() > before;
 }
 
 void chrome_trace::add_one(const json::value& wait) {
@@ -105,6 +110,7 @@ void chrome_trace::name_streams(const json::value& streams) {
 
 void chrome_trace::name(std::string_view what, uint64_t client, uint64_t stream,
                         std::string_view name) {
+  if (!named_.emplace(what, client, stream).second) return;
   write(json::object{{"ph", "M"},
                      {"name", what},
                      {"pid", client},

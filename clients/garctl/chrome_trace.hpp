@@ -12,15 +12,18 @@
 //       confirmed   (an instant) where the authority had said done; else the owner asks it now
 //
 // Invariants: a span never ends before it begins, whatever gard answered; spans of a wait nest.
-// Memory: none is kept but names; each wait is written as it comes.
-// Threads: one. Errors: the stream's own state.
+// Memory: of each stream that it has a wait, and that it is named; each wait is written as it
+// comes. Threads: one. Errors: the stream's own state.
 #pragma once
 
 #include <boost/json/value.hpp>
 #include <cstdint>
 #include <iosfwd>
+#include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <utility>
 
 namespace gar {
 
@@ -28,9 +31,10 @@ class chrome_trace {
  public:
   explicit chrome_trace(std::ostream& out);
 
-  // The "waits" of one answer.
-  void add(const boost::json::value& waits);
-  // What clients and streams are called: answers to `clients` and `streams`.
+  // The "waits" of one answer. True where a stream is among them that had none before: who asks now
+  // may learn its name while it is there.
+  bool add(const boost::json::value& waits);
+  // What clients and streams are called: answers to `clients` and `streams`. The first name stays.
   void name_clients(const boost::json::value& clients);
   void name_streams(const boost::json::value& streams);
   // Nothing is added afterwards. `lost` waits found no room at gard.
@@ -50,6 +54,8 @@ class chrome_trace {
   uint64_t origin_ns_ = 0;  // of the first wait, so that the numbers stay short
   uint64_t waits_ = 0;
   bool first_ = true;
+  std::set<std::pair<uint64_t, uint64_t>> streams_;  // client, stream: those with a wait
+  std::set<std::tuple<std::string, uint64_t, uint64_t>> named_;
 };
 
 }  // namespace gar

@@ -27,12 +27,12 @@ class tracer {
 
   // nullopt: gard was read to the end of the trace.
   std::optional<reply> read(uint64_t which) {
-    name();  // who leaves meanwhile has a name too
+    name();  // who leaves before its first wait was read
     for (;;) {
       const reply got = link_.change({{"op", "trace_read"}, {"trace", which}});
       const auto* part = std::get_if<json::value>(&got);
       if (!part) return got;
-      into_.add(*part);
+      if (into_.add(*part)) name();  // who comes and leaves meanwhile too
       lost_ = count_field(*part, "lost").value_or(0);
       if (flag_field(*part, "ended")) break;
       if (list_field(*part, "waits").empty()) {

@@ -69,6 +69,28 @@ TEST(chrome_trace, names_clients_and_streams) {
   EXPECT_EQ(trace.at("traceEvents").at(1).at("args").at("name"), "stream 3: s");
 }
 
+TEST(chrome_trace, says_of_which_waits_the_stream_is_new_and_names_it_once) {
+  std::ostringstream out;
+  chrome_trace t(out);
+  const auto waits = json::parse(R"({"waits":[)" + wait(usual) + "]}");
+  EXPECT_TRUE(t.add(waits));
+  EXPECT_FALSE(t.add(waits));
+  EXPECT_FALSE(t.add(json::parse("{}")));
+  for (const char* name : {"first", "second"}) {
+    t.name_streams(json::parse(std::string(R"({"streams":[{"client_id":2,"stream":3,"name":")") +
+                               name + R"("}]})"));
+  }
+  t.end(0);
+  size_t names = 0;
+  const json::value trace = json::parse(out.str());
+  for (const json::value& e : trace.at("traceEvents").as_array()) {
+    if (e.at("ph") != "M") continue;
+    ++names;
+    EXPECT_EQ(e.at("args").at("name"), "stream 3: first");
+  }
+  EXPECT_EQ(names, 1u);
+}
+
 TEST(chrome_trace, spans_neither_overlap_nor_run_backwards_whatever_came) {
   for (const char* times :
        {R"("start_ns":9000,"registered_ns":1,"slept_ns":99999,"seen_ns":5,"notified_ns":7)",

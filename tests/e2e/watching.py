@@ -73,6 +73,43 @@ def watch_ends_when_it_was_told_to(node):
     require(ended.returncode == 3 and "NotReachable" in ended.stderr, ended)
 
 
+def held_to_the_format(trace):
+    """What the Trace Event Format asks for of an object with nestable asynchronous events, so that
+    Perfetto and catapult's viewer read all of it. The events of each span, by its id."""
+    require(trace["displayTimeUnit"] in ("ms", "ns"), trace["displayTimeUnit"])
+    spans, named = {}, set()
+    for event in trace["traceEvents"]:
+        require(event["ph"] in ("b", "e", "n", "M"), event)
+        require(type(event["pid"]) is int and type(event["tid"]) is int, event)
+        require(event["name"] and isinstance(event["name"], str), event)
+        require(isinstance(event.get("args", {}), dict), event)
+        if event["ph"] == "M":
+            require(event["name"] in ("process_name", "thread_name"), event)
+            require(isinstance(event["args"]["name"], str), event)
+            track = (event["name"], event["pid"], event["tid"])
+            require(track not in named, "named twice:", event)
+            named.add(track)
+        else:
+            # Readers find what belongs together by category and id alone, whosever process it is.
+            require(event["cat"] == "wait" and int(event["id"], 16) > 0, event)
+            require(isinstance(event["ts"], (int, float)), event)
+            spans.setdefault(event["id"], []).append(event)
+    for events in spans.values():
+        require(len({(e["pid"], e["tid"]) for e in events}) == 1, "one track:", events)
+        require([e["ts"] for e in events] == sorted(e["ts"] for e in events), events)
+        open_spans = []
+        for position, event in enumerate(events):
+            require(open_spans or position == 0, "one span around all:", events)
+            if event["ph"] == "b":
+                open_spans.append(event["name"])
+            elif event["ph"] == "e":
+                require(open_spans.pop() == event["name"], "what began last ends first:", events)
+            else:
+                require(open_spans, "inside a span:", events)
+        require(not open_spans, "all end:", events)
+    return spans
+
+
 def traced(node, executor):
     node.start_gard(f'[executor]\nkind = "{executor}"\n')
     client = node.client("traced", 2)
@@ -86,19 +123,11 @@ def traced(node, executor):
     ended = json.loads(tracer.stdout.read())
     require(ended["lost"] == 0 and ended["waits"] > 0, ended)
     trace = json.loads(file.read_text())
-    spans = {}
-    for event in trace["traceEvents"]:
-        require(event["ph"] in ("b", "e", "n", "M"), event)
-        if event["ph"] != "M":
-            spans.setdefault((event["pid"], event["id"]), []).append(event)
+    spans = held_to_the_format(trace)
     require(len(spans) == ended["waits"], len(spans), ended)
     for events in spans.values():
-        require([e["ts"] for e in events] == sorted(e["ts"] for e in events), events)
         names = [e["name"] for e in events if e["ph"] != "e"]
         require(names[0] == "wait" and "seen" in names, names)
-        began = [e["name"] for e in events if e["ph"] == "b"]
-        ended_spans = [e["name"] for e in events if e["ph"] == "e"]
-        require(sorted(began) == sorted(ended_spans), events)
     seen = {e["name"] for events in spans.values() for e in events}
     require({"registered", "parked", "notified"} <= seen, seen)
     named = {e["args"]["name"] for e in trace["traceEvents"] if e["ph"] == "M"}
@@ -119,6 +148,28 @@ def trace_has_the_steps_of_each_wait(node):
 @test
 def trace_has_the_steps_of_each_wait_of_the_naive_executor(node):
     traced(node, "naive").kill()
+
+
+@test
+def trace_names_who_came_and_left_meanwhile(node):
+    node.start_gard()
+    file = node.directory / "trace.json"
+    tracer = subprocess.Popen([node.build / "bin/garctl", "trace", "--for", "60s", "--output", file],
+                              stdout=subprocess.PIPE, text=True, env=node.environment)
+    node.processes.append(tracer)
+    part = node.directory / "trace.json.part"
+
+    def written(client, text):
+        def is_written():
+            client.ask("wait 2")
+            return part.exists() and text in part.read_text()
+        eventually(is_written, 30, f"{text} is written")
+    before = node.client("before", 1)
+    written(before, '"wait"')  # so the names of those who are there were asked for
+    passing = node.client("passing", 1)
+    written(passing, "passing (client")
+    require(tracer.poll() is None, "it is still traced")
+    tracer.kill()
 
 
 @test
