@@ -27,12 +27,14 @@ CHECKED = ("./dev", "ctest", "cmake", *OURS)
 # Programs that are named only, and why they are not run.
 NAMED = {
     "apt": "it changes the machine; ./dev package --try installs in a box",
+    "apt-get": "it changes the machine; ./dev package --try does it in a box",
     "c++": "clients/examples builds and runs these files, which must be there",
     "cc": "clients/examples builds and runs these files, which must be there",
     "journalctl": "it needs systemd; tests/systemd reads the journal in a box",
     "kubectl": "it needs a cluster; tests/e2e/manifests.py runs what the manifests say",
     "nvcc": "it needs CUDA's compiler; clients/examples uses it where it is",
     "pip": "tests/python/package_test.py installs the package",
+    "python3": "tests/python runs examples and bench; ./dev package --try what is installed",
     "podman": "it needs a container engine; tests/e2e/containers.py makes the namespaces",
     "systemctl": "it needs systemd; tests/systemd does these in a box",
     "systemd-sysusers": "it changes the machine; tests/systemd does it in a box",

@@ -1,40 +1,51 @@
 #!/usr/bin/env bash
-# boot.sh ROOT FILES BUILD SOURCE: becomes the systemd of a box, as process 1 of namespaces of its own
-# (mount, pid, uts, ipc, net, cgroup), which box.py made.
+# boot.sh ROOT FILES BUILD SOURCE over|whole: becomes the systemd of a box, as process 1 of namespaces of
+# its own (mount, pid, uts, ipc, net, cgroup), which box.py made.
 #
-# The box is a tmpfs at ROOT: the host's /usr with the tree FILES over it, an empty /etc, /var and
-# /run, BUILD and SOURCE to look at in /box. It goes with its process 1, and writes nothing outside.
+# over: the box is a tmpfs at ROOT: the host's /usr with the tree FILES over it, an empty /etc, /var and
+# /run. It writes nothing outside. whole: it is the system that FILES has, which it writes. Either has
+# BUILD and SOURCE to look at in /box, and goes with its process 1.
 set -euo pipefail
-root=$1 files=$2 build=$3 source=$4
+root=$1 files=$2 build=$3 source=$4 how=$5
+
+over() {
+  mount -t tmpfs -o mode=0755 gard-box "$root"
+  cd "$root"
+  mkdir -p usr etc/systemd/system var/lib var/log run proc sys dev root box/build box/source \
+    .over/upper .over/work .host
+  mkdir -m 1777 tmp var/tmp
+  for other in "$files"/*; do
+    [ "$other" = "$files/usr" ] || cp -a "$other" .
+  done
+  mount -t overlay -o "lowerdir=$files/usr:/usr,upperdir=$root/.over/upper,workdir=$root/.over/work" gard-box usr
+  for link in bin sbin lib lib32 lib64 libx32; do
+    [ -L "/$link" ] && ln -s "usr/$link" "$link"
+  done
+  echo 'root:x:0:0:root:/root:/bin/sh' >etc/passwd
+  echo 'root:x:0:' >etc/group
+  echo 'passwd: files' >etc/nsswitch.conf
+  echo 'group: files' >>etc/nsswitch.conf
+  cp /etc/ld.so.cache etc/
+}
+
+whole() {
+  mount --bind "$files" "$root"
+  cd "$root"
+  mkdir -p box/build box/source .host
+}
 
 mount --make-rprivate /
-mount -t tmpfs -o mode=0755 gard-box "$root"
-cd "$root"
-mkdir -p usr etc/systemd/system var/lib var/log run proc sys dev root box/build box/source \
-  .over/upper .over/work .host
-mkdir -m 1777 tmp var/tmp
-for other in "$files"/*; do
-  [ "$other" = "$files/usr" ] || cp -a "$other" .
-done
-mount -t overlay -o "lowerdir=$files/usr:/usr,upperdir=$root/.over/upper,workdir=$root/.over/work" gard-box usr
+"$how"
 # Where the host is a container, its image may forbid that packages start services.
 rm -f usr/sbin/policy-rc.d
-for link in bin sbin lib lib32 lib64 libx32; do
-  [ -L "/$link" ] && ln -s "usr/$link" "$link"
-done
 mount --bind "$build" box/build
 mount --bind "$source" box/source
 mount -o remount,bind,ro box/build
 mount -o remount,bind,ro box/source
 
-echo 'root:x:0:0:root:/root:/bin/sh' >etc/passwd
-echo 'root:x:0:' >etc/group
-echo 'passwd: files' >etc/nsswitch.conf
-echo 'group: files' >>etc/nsswitch.conf
 : >etc/machine-id
-cp /etc/ld.so.cache etc/
 # What gard's dependencies need is there; what a whole machine starts beside it is not.
-ln -s /usr/lib/systemd/system/basic.target etc/systemd/system/default.target
+ln -sf /usr/lib/systemd/system/basic.target etc/systemd/system/default.target
 
 mount -t proc proc proc
 mount --bind proc/sys proc/sys

@@ -45,9 +45,11 @@ def require_a_kernel_that_can(directory):
 
 
 class Box:
-    def __init__(self, build, source, packages=()):
-        """With `packages` (files), a Debian system that could install them, and nothing installed."""
+    def __init__(self, build, source, packages=(), tree=None):
+        """With `packages` (files), a Debian system that could install them, and nothing installed. With
+        `tree`, the whole system that is there, which the box may write."""
         self.packages = packages
+        self.tree = tree
         self.build = Path(build).resolve()
         self.source = Path(source).resolve()
         self.directory = Path(tempfile.mkdtemp(prefix="gard-box-"))
@@ -64,7 +66,7 @@ class Box:
             require_a_kernel_that_can(root)
             if self.packages:
                 self.offer_packages()
-            else:
+            elif not self.tree:
                 self.install()
             self.boot(root)
         except BaseException:
@@ -107,8 +109,8 @@ class Box:
         script = Path(__file__).with_name("boot.sh")
         with open(self.console, "wb") as console:
             self.starter = subprocess.Popen(
-                ["unshare", *NAMESPACES, "--fork", "--kill-child", "bash", script, root, self.files,
-                 self.build, self.source],
+                ["unshare", *NAMESPACES, "--fork", "--kill-child", "bash", script, root,
+                 self.tree or self.files, self.build, self.source, "whole" if self.tree else "over"],
                 stdin=subprocess.DEVNULL, stdout=console, stderr=console,
                 preexec_fn=lambda: (self.cgroup / "cgroup.procs").write_text(str(os.getpid())))
         end = time.monotonic() + BOOT_S
