@@ -32,7 +32,6 @@
 #include <boost/pool/pool.hpp>
 #include <memory>
 #include <new>
-#include <string>
 #include <type_traits>
 #include <unordered_map>
 #include <utility>
@@ -43,6 +42,7 @@
 #include "lib/core/delegated.hpp"
 #include "lib/core/planted.hpp"
 #include "lib/core/sleep_lateness.hpp"
+#include "lib/core/wait_end_forms.hpp"
 #include "lib/core/wait_trace.hpp"
 
 namespace gar {
@@ -74,12 +74,6 @@ class wait_board {
     bool wants_probe = false;
   };
   static_assert(std::is_trivially_destructible_v<Host>, "the pool frees what is left");
-
-  // What the owner's device said about a wait that failed.
-  struct failure {
-    int32_t status = 0;
-    std::string call;
-  };
 
   wait_board() = default;
   wait_board(const wait_board&) = delete;
@@ -131,8 +125,6 @@ class wait_board {
     const std::vector<entry*>& places = at->second->by_place;
     return which.place < places.size() ? places[which.place] : nullptr;
   }
-  // What the device said; of a wait that failed by its owner's verdict.
-  const failure& failure_of(const entry& e) const { return failures_.at(&e); }
   size_t waits() const { return waits_; }
   bool knows(session_id session) const { return sessions_.contains(session); }
   uint64_t probes_sent() const { return probes_sent_; }
@@ -358,15 +350,16 @@ class wait_board {
     session_state& session = *e.of;
     if (e.stop != wait_stop::dropped) {
       touch(session);
-      ended_.push_back(note_of(e, why, report));
+      const wait_ending ending = ending_of(e, why, report);
+      ended_.push_back(note_of(ending));
       if (trace_) [[unlikely]]
-        trace_->ended(&e, traced(e, why, report));
+        trace_->ended(&e, traced(ending));
       if (e.by_ring) {
         const auto slot = static_cast<uint16_t>(e.place);
-        session.ring->complete(slot, in_ring(completion_of(e, why, report)));
+        session.ring->complete(slot, in_ring(completion_of(ending)));
         if (planted(bug::credit_returned_twice)) session.ring->complete(slot, {});
       } else {
-        session.completions.push_back(completion_of(e, why, report));
+        session.completions.push_back(completion_of(ending));
       }
     }
     place_of(e) = nullptr;
@@ -405,7 +398,7 @@ class wait_board {
       if (status.state == proto::probe_done && covered) {
         e.said = verdict::done;
       } else if (status.state == proto::probe_failed && target == status.sequence) {
-        failures_.insert_or_assign(&e, failure{status.status, status.call});
+        failures_.insert_or_assign(&e, device_failure{status.status, status.call});
         e.said = verdict::failed;
       } else {
         continue;
@@ -414,68 +407,20 @@ class wait_board {
     }
   }
 
-  proto::completion_entry completion_of(const entry& e, errc why, const wait_report& how) const {
-    proto::completion_entry c{};
-    c.cookie = e.cookie;
-    c.code = static_cast<uint16_t>(why);
-    if (c.code == 0) {
-      c.wait_ns = how.wait.ns;
-      c.slept_ns = how.slept.ns;
-      c.parks = how.parks;
-      c.backstop_queries = how.backstop_queries;
-      c.kind = static_cast<uint8_t>(how.kind);
-      c.confirmed = e.word_authority || e.said == verdict::done;
-    } else if (why == errc::Backend) {
-      c.status = failure_of(e).status;
-      proto::set_call(c.call, failure_of(e).call);
-    }
-    return c;
-  }
-
-  static proto::ring_completion in_ring(const proto::completion_entry& from) {
-    proto::ring_completion c{};
-    c.wait_ns = from.wait_ns;
-    c.slept_ns = from.slept_ns;
-    c.parks = from.parks;
-    c.backstop_queries = from.backstop_queries;
-    c.code = from.code;
-    c.kind = from.kind;
-    c.confirmed = from.confirmed;
-    c.status = from.status;
-    std::memcpy(c.call, from.call, sizeof(c.call));
-    return c;
-  }
-
-  static traced_wait traced(const entry& e, errc why, const wait_report& how) {
-    traced_wait t;
-    t.session = e.of->id;
-    t.stream = e.stream;
-    t.start = e.how.start;
-    t.code = static_cast<uint16_t>(why);
-    t.confirmed = t.code == 0 && (e.word_authority || e.said == verdict::done);
-    if (t.code != 0) return t;
-    t.seen = e.how.start + how.wait;
-    t.slept = how.slept;
-    t.parks = how.parks;
-    t.backstop_queries = how.backstop_queries;
-    t.kind = how.kind;
-    return t;
-  }
-
-  static wait_end note_of(const entry& e, errc why, const wait_report& how) {
-    wait_end note;
-    note.session = e.of->id;
-    note.place = e.place;
-    note.by_ring = e.by_ring;
-    note.code = static_cast<uint16_t>(why);
-    if (note.code != 0) return note;
-    note.wait = how.wait;
-    note.slept = how.slept;
-    note.parks = how.parks;
-    note.backstop_queries = how.backstop_queries;
-    note.kind = how.kind;
-    note.lost_store = e.said == verdict::done && !e.word.complete();
-    return note;
+  // Of a success `said` may be a verdict that came too late to count.
+  wait_ending ending_of(const entry& e, errc why, const wait_report& how) const {
+    const bool by_owner = e.said == verdict::done;
+    return {.session = e.of->id,
+            .cookie = e.cookie,
+            .stream = e.stream,
+            .place = e.place,
+            .by_ring = e.by_ring,
+            .start = e.how.start,
+            .why = why,
+            .how = how,
+            .confirmed = e.word_authority || by_owner,
+            .lost_store = by_owner && !e.word.complete(),
+            .failed = why == errc::Backend ? &failures_.at(&e) : nullptr};
   }
 
   void forget_if_left(session_state& session) {
@@ -488,7 +433,7 @@ class wait_board {
   session_map sessions_;
   static constexpr size_t entries_at_once = 32;
   boost::pool<> entries_{sizeof(entry), entries_at_once, entries_at_once};
-  std::unordered_map<const entry*, failure> failures_;
+  std::unordered_map<const entry*, device_failure> failures_;
   size_t waits_ = 0;
   size_t room_ = 0;  // of ended_
   std::vector<session_state*> touched_;
