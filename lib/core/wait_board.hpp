@@ -4,13 +4,8 @@
 // of a wait its owner is asked, but never twice at a time about one stream, never one message per
 // wait, and never in a way that lets a silent owner hold up anybody else.
 //
-//   a stream's probe   none -> due (flush sends it) -> outstanding -> answered: none, or the next
-//                                                                     wait's that wants one
+//   a stream's probe   see stream_probe.hpp; flush sends it
 //   a wait's verdict   none -> done | failed       (an answer "pending" leaves it at none)
-//
-// An answer "done" for one number is a verdict for every wait of the stream up to that number,
-// since a stream's work completes in order; "failed" is one for the waits of that very number, and
-// the others ask for themselves.
 //
 // Invariants: at most one probe is due or outstanding per stream; an answer counts only with the
 // probe id that is outstanding; every wait that is ended through `end` gives exactly one completion
@@ -20,10 +15,10 @@
 //
 // Threads: one at a time (the reactor's, or whoever holds the pool's lock). Blocking: never.
 // Allocation: entries come in blocks, tables grow to their high-water mark, both when a wait is
-// added, bounded by the session's limits; `end` and `flush` of completions by ring allocate
-// nothing. What a failing device said is kept aside, where there is a failure.
-// Ownership: an attached ring lives until its session is dropped.
-// `Host` is what the executor keeps with each wait, as a base of its entry: how it is woken.
+// added, that of the probes when one is wanted, bounded by the session's limits; `end` and `flush`
+// of completions by ring allocate nothing. What a failing device said is kept aside, where there is
+// a failure. Ownership: an attached ring lives until its session is dropped. `Host` is what the
+// executor keeps with each wait, as a base of its entry: how it is woken.
 #pragma once
 
 #include <algorithm>
@@ -42,6 +37,7 @@
 #include "lib/core/delegated.hpp"
 #include "lib/core/planted.hpp"
 #include "lib/core/sleep_lateness.hpp"
+#include "lib/core/stream_probe.hpp"
 #include "lib/core/wait_end_forms.hpp"
 #include "lib/core/wait_trace.hpp"
 
@@ -55,8 +51,7 @@ class wait_board {
   struct session_state;
   using hook = boost::intrusive::list_member_hook<
       boost::intrusive::link_mode<boost::intrusive::normal_link>>;
-  // The owner's.
-  enum class verdict : uint8_t { none, done, failed };
+  using verdict = owner_verdict;
 
   struct entry : Host {
     wait_terms how;
@@ -67,7 +62,7 @@ class wait_board {
     hook in_wanting;
     uint32_t stream = 0;
     uint32_t place = 0;
-    wait_board::verdict said = verdict::none;
+    owner_verdict said = verdict::none;
     wait_stop stop = wait_stop::none;
     bool word_authority = false;
     bool by_ring = false;
@@ -134,10 +129,7 @@ class wait_board {
     if (e.word_authority || e.wants_probe) return;
     if (planted(bug::backstop_never_due)) return;
     stream_state& s = stream_of(e);
-    if (s.outstanding == 0) return ask(s, e);
-    if (s.asked == &e) return;
-    e.wants_probe = true;
-    s.wanting.push_back(e);
+    if (s.probe.want(e)) ask(s, e);
   }
 
   // Calls wake(entry&) for each wait that has a verdict now.
@@ -148,17 +140,10 @@ class wait_board {
     const proto::status_entry& status = a.status;
     if (status.stream >= at->second->streams.size()) return;
     stream_state& s = at->second->streams[status.stream];
-    if (s.outstanding == 0 || s.outstanding != status.probe_id ||
-        s.generation != status.stream_generation || s.asked_sequence != status.sequence) {
-      return;
-    }
-    s.outstanding = 0;
+    if (!s.probe.take(status)) return;
     if (status.state != proto::probe_pending) judge(s, status, wake);
-    while (s.outstanding == 0 && !s.wanting.empty()) {
-      entry& next = s.wanting.front();
-      s.wanting.pop_front();
-      next.wants_probe = false;
-      if (next.said == verdict::none && next.stop == wait_stop::none) ask(s, next);
+    while (entry* const next = s.probe.next()) {
+      if (next->said == verdict::none && next->stop == wait_stop::none) return ask(s, *next);
     }
   }
 
@@ -265,11 +250,7 @@ class wait_board {
   using list_of = boost::intrusive::list<entry, boost::intrusive::member_hook<entry, hook, Hook>,
                                          boost::intrusive::constant_time_size<false>>;
   struct stream_state {
-    uint32_t generation = 0;
-    uint64_t outstanding = 0;  // probe id; 0: none
-    uint64_t asked_sequence = 0;
-    const entry* asked = nullptr;  // that the probe is about; null: it has ended
-    list_of<&entry::in_wanting> wanting;
+    stream_probe<entry, list_of<&entry::in_wanting>> probe;
     list_of<&entry::in_stream> waits;
   };
 
@@ -323,18 +304,11 @@ class wait_board {
     return places[e.place];
   }
 
-  // The wait's stream; of one that is new its earlier stream is closed: nothing of that waits, and
-  // its probe will not be answered.
   static stream_state& stream_of(session_state& session, const wait_start& what) {
     std::vector<stream_state>& streams = session.streams;
     if (streams.size() <= what.stream) streams.resize(what.stream + 1);
     stream_state& s = streams[what.stream];
-    if (s.generation != what.stream_generation) {
-      s.generation = what.stream_generation;
-      s.outstanding = 0;
-      s.asked = nullptr;
-      s.wanting.clear();
-    }
+    s.probe.begin(what.stream_generation);
     return s;
   }
   static stream_state& stream_of(const entry& e) { return e.of->streams[e.stream]; }
@@ -365,8 +339,7 @@ class wait_board {
     place_of(e) = nullptr;
     if (e.said == verdict::failed) failures_.erase(&e);
     stream_state& s = stream_of(e);
-    if (e.wants_probe) s.wanting.erase(s.wanting.iterator_to(e));
-    if (s.asked == &e) s.asked = nullptr;
+    s.probe.forget(e);
     s.waits.erase(s.waits.iterator_to(e));
     std::destroy_at(&e);
     entries_.free(&e);
@@ -381,28 +354,20 @@ class wait_board {
   }
 
   void ask(stream_state& s, const entry& e) {
-    s.outstanding = ++last_probe_;
-    s.asked_sequence = e.word.target();
-    s.asked = &e;
     touch(*e.of);
-    e.of->probes.push_back({s.outstanding, s.asked_sequence, e.stream, s.generation});
+    e.of->probes.push_back(s.probe.ask(e, ++last_probe_));
   }
 
   template <class Wake>
   void judge(stream_state& s, const proto::status_entry& status, Wake&& wake) {
     for (entry& e : s.waits) {
       if (e.said != verdict::none) continue;
-      const uint64_t target = e.word.target();
-      const bool covered =
-          reached(status.sequence, target) || planted(bug::probe_answer_of_another_wait);
-      if (status.state == proto::probe_done && covered) {
-        e.said = verdict::done;
-      } else if (status.state == proto::probe_failed && target == status.sequence) {
+      const verdict said = verdict_of(status, e.word.target());
+      if (said == verdict::none) continue;
+      if (said == verdict::failed) {
         failures_.insert_or_assign(&e, device_failure{status.status, status.call});
-        e.said = verdict::failed;
-      } else {
-        continue;
       }
+      e.said = said;
       wake(e);
     }
   }
