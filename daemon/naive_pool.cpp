@@ -12,9 +12,6 @@ namespace gar {
 
 namespace {
 
-// What a wait without a park bound of its own may be late by, for news that do not touch its word.
-constexpr duration block_park_max = from_ms(1);
-
 // A worker that sleeps longer looks up so often, to show that it turns.
 constexpr duration sleep_unseen_max = from_ms(1000);
 
@@ -33,14 +30,10 @@ class naive_port {
   result<bool> query(uint64_t) {
     const std::lock_guard hold(pool_->lock_);
     pool_->answer_alive(*answered_);
-    if (entry_->stop != wait_stop::none) return error(errc::Cancelled);
-    if (entry_->said == naive_board::verdict::failed) return error(errc::Backend);
-    if (entry_->said == naive_board::verdict::done || entry_->word.complete()) return true;
-    if (parked_ && clock_.now() < entry_->how.deadline) {
-      pool_->board_.want_probe(*entry_);
-      pool_->send_gathered();
-    }
-    return false;
+    const bool asks = parked_ && clock_.now() < entry_->how.deadline;
+    result<bool> done = pool_->board_.answer_of(*entry_, asks);
+    if (asks) pool_->send_gathered();
+    return done;
   }
 
   result<bool> block(uint64_t sequence) {

@@ -56,6 +56,10 @@ struct wait_end {
 };
 static_assert(sizeof(wait_end) == 40);
 
+// The longest single park of a wait that has no bound of its own: what it may be late by where
+// nobody rings the doorbell, or for news that do not touch its word.
+inline constexpr duration block_park_max = from_ms(1);
+
 // What the owner's authority answered for one probe.
 struct probe_answer {
   session_id session = 0;

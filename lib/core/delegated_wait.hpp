@@ -40,9 +40,6 @@ struct reactor_wait : reactor::pending {
 using reactor_board = wait_board<reactor_wait>;
 static_assert(sizeof(reactor_board::entry) <= 192);
 
-// What an armed word without a park bound of its own may cost when nobody rings the doorbell.
-inline constexpr duration block_park_max = from_ms(1);
-
 // One turn of a wait: from what woke it to where it suspends, or to its end.
 class delegated_turn {
  public:
@@ -61,20 +58,20 @@ class delegated_turn {
       case verb::sleep:
         if (e_.why == reactor::woke::cancelled) return fail(errc::Cancelled);
         e_.of->board->slept(owner_.now() - e_.deadline);
-        return go(machine.slept(e_.how, owner_.now()));
+        return drive(machine.slept(e_.how, owner_.now()));
       case verb::park:
         if (stopped() || e_.why == reactor::woke::cancelled) return fail(errc::Cancelled);
-        return go(machine.parked(e_.how, {arrived(), owner_.parks_of(e_)}, owner_.now()));
+        return drive(machine.parked(e_.how, {arrived(), owner_.parks_of(e_)}, owner_.now()));
       case verb::block:
       case verb::poll:
-        return go({machine.doing(), {}, {}});
+        return drive({machine.doing(), {}, {}});
       default:
         e_.of->board->trace_start(e_, owner_.now());
-        return go(machine.begin(e_.how));
+        return drive(machine.begin(e_.how));
     }
   }
 
-  void go(wait_step next) {
+  void drive(wait_step next) {
     const instant now = owner_.now();
     wait_machine& machine = e_.machine;
     for (;;) {
@@ -82,11 +79,12 @@ class delegated_turn {
         case verb::query:
         case verb::block:
         case verb::poll: {
-          if (stopped()) return fail(errc::Cancelled);
-          if (e_.said == reactor_board::verdict::failed) return fail(errc::Backend);
-          const bool done = look(now);
-          if (!done && next.what != verb::query && now < e_.how.deadline) return look_on(next.what);
-          next = machine.answered(e_.how, done, now);
+          const bool in_time = now < e_.how.deadline;
+          const result<bool> done =
+              e_.of->board->answer_of(e_, machine.asked_behind_park() && in_time);
+          if (!done) return fail(done.error().code());
+          if (!*done && next.what != verb::query && in_time) return rest_until_look(next.what);
+          next = machine.answered(e_.how, *done, now);
           break;
         }
         case verb::arm:  // the number was recorded before
@@ -111,13 +109,8 @@ class delegated_turn {
   bool arrived() const {
     return e_.why == reactor::woke::complete || e_.said != reactor_board::verdict::none;
   }
-  bool look(instant now) {
-    if (e_.said == reactor_board::verdict::done || e_.word.complete()) return true;
-    if (e_.machine.has_parked() && now < e_.how.deadline) e_.of->board->want_probe(e_);
-    return false;
-  }
-  // Of a block or a poll: until the next look.
-  void look_on(verb what) {
+  // Of a block or a poll.
+  void rest_until_look(verb what) {
     const instant deadline = e_.how.deadline;
     if (what == verb::block) return owner_.suspend(e_, {e_.word, deadline, block_park_max});
     if (e_.how.park == park_kind::poll) return owner_.yield(e_);
@@ -137,11 +130,6 @@ class delegated_turn {
 
 // The waits of one reactor: starts, stops and answers come in here, on the reactor's thread.
 class delegated_waits {
- private:
-  auto stopper() {
-    return [this](reactor_board::entry& e) { owner_->cancel(e); };
-  }
-
  public:
   explicit delegated_waits(reactor& owner) : owner_(&owner) {}
   ~delegated_waits() {
@@ -157,20 +145,25 @@ class delegated_waits {
   void start(reactor_board::session_state& session, const wait_start& what) {
     start(board_.add(session, what));
   }
-  void cancel(reactor_board::entry& e) { board_.stop(e, wait_stop::cancelled, stopper()); }
+  void cancel(reactor_board::entry& e) { board_.stop(e, wait_stop::cancelled, stopper{owner_}); }
   void cancel(const wait_name& which) {
     if (reactor_board::entry* e = board_.find(which)) cancel(*e);
   }
   void answer(const probe_answer& a) {
     board_.answer(a, [this](reactor_board::entry& e) { owner_->wake(e); });
   }
-  void drop(session_id session) { board_.drop(session, stopper()); }
+  void drop(session_id session) { board_.drop(session, stopper{owner_}); }
   // Every wait ends with ShuttingDown.
-  void shut_down() { board_.stop_all(wait_stop::shutting_down, stopper()); }
+  void shut_down() { board_.stop_all(wait_stop::shutting_down, stopper{owner_}); }
 
  private:
+  struct stopper {
+    reactor* owner;
+    void operator()(reactor_board::entry& e) const { owner->cancel(e); }
+  };
+
   void start(reactor_board::entry& e) {
-    e.go = delegated_turn::run;
+    e.on_turn = delegated_turn::run;
     owner_->start(e);
   }
 

@@ -94,7 +94,7 @@ class basic_executor {
     gar::reactor::root* who;  // null once the task has ended
 
     ~blocked_on() {
-      if (who) owner.forget(*who);
+      if (who) owner.forget_root(*who);
     }
   };
 

@@ -21,7 +21,7 @@ reactor::root* reactor::spawn(task<> t) {
   root* r = free_.back();
   free_.pop_back();
   *r = root{};
-  r->go = resume;
+  r->on_turn = resume;
   auto frame = t.release();
   GAR_ASSERT(frame && !frame.done());
   frame.promise().root = r;
@@ -85,7 +85,7 @@ void reactor::forget(pending& who) {
   take_off(who);
 }
 
-void reactor::forget(root& who) {
+void reactor::forget_root(root& who) {
   GAR_ASSERT(who.outermost);
   take_off(who);
   std::exchange(who.outermost, nullptr).destroy();
@@ -122,7 +122,7 @@ void reactor::run_ready() {
     if (!who) continue;
     ++statistics_.polls;
     who->now = pending::state::running;
-    who->go(*this, *who);  // may have ended it
+    who->on_turn(*this, *who);  // may have ended it
   }
   running_.clear();
 }

@@ -61,13 +61,13 @@ class reactor {
 
   enum class woke : uint8_t { complete, deadline, cancelled, event };
 
-  // One task, whose address is stable until it ends. When it was woken `go` is called, which
+  // One task, whose address is stable until it ends. When it was woken `on_turn` is called, which
   // suspends, yields or ends it before it returns.
   struct pending {
     enum class state : uint8_t { ready, running, waiting };
     static constexpr uint32_t nowhere = UINT32_MAX;
 
-    void (*go)(reactor&, pending&) = nullptr;
+    void (*on_turn)(reactor&, pending&) = nullptr;
     instant deadline = instant::never();
     uint32_t armed_index = nowhere;
     uint32_t heap_index = nowhere;
@@ -107,7 +107,7 @@ class reactor {
 
   // Takes the task over; it runs in the next turn. The root is valid until the task ends.
   root* spawn(task<> t);
-  // The same for a task that is no coroutine, and is new. `go` ends it by `ended`.
+  // The same for a task that is no coroutine, and is new. `on_turn` ends it by `ended`.
   void start(pending& who);
   // Resumes a task that waits, with why == event. While the task runs, is ready or sleeps the wake
   // is remembered, once, and ends its next wait.
@@ -115,11 +115,13 @@ class reactor {
   // Resumes a task that waits or sleeps, with why == cancelled; its later suspensions end the same
   // way, each in its turn.
   void cancel(pending& who);
-  // Ends a task that is not running, where it stands; a coroutine's frame is destroyed.
+  // Ends a task that is not running, where it stands. Not for a coroutine: its frame would stay.
   void forget(pending& who);
-  void forget(root& who);
+  void forget(root& who) = delete;
+  // The same for a coroutine, whose frame is destroyed.
+  void forget_root(root& who);
 
-  // ---- For the `go` of a task that is no coroutine, as its last word.
+  // ---- For the `on_turn` of a task that is no coroutine, as its last word.
   void suspend(pending& who, const wanted& w);
   // Lets every other ready task have its turn first, and what completed meanwhile too.
   void yield(pending& who) { make_ready(who, woke::event, yielded_); }

@@ -92,8 +92,8 @@ class stream_probe {
 
  private:
   uint32_t generation_ = 0;
-  uint64_t outstanding_ = 0;  // probe id; 0: none
-  uint64_t sequence_ = 0;     // that was asked about
+  uint64_t outstanding_ = 0;      // probe id; 0: none
+  uint64_t sequence_ = 0;         // that was asked about
   const Entry* asked_ = nullptr;  // that the question is about; null: it has ended
   Wanting wanting_;
 };

@@ -124,6 +124,16 @@ class wait_board {
   bool knows(session_id session) const { return sessions_.contains(session); }
   uint64_t probes_sent() const { return probes_sent_; }
 
+  // Whether the wait is over, or why it ends otherwise: it was stopped, or its owner said failed.
+  // Where nothing is known yet the owner is asked, if that is wanted.
+  result<bool> answer_of(entry& e, bool ask_owner) {
+    if (e.stop != wait_stop::none) return error(errc::Cancelled);
+    if (e.said == verdict::failed) return error(errc::Backend);
+    if (e.said == verdict::done || e.word.complete()) return true;
+    if (ask_owner) want_probe(e);
+    return false;
+  }
+
   // A backstop of this wait has come and the word still has not.
   void want_probe(entry& e) {
     if (e.word_authority || e.wants_probe) return;

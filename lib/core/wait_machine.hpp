@@ -91,19 +91,19 @@ class wait_machine {
   using verb = wait_step::verb;
 
   wait_step begin(const wait_terms& how) {
-    return go(how.park == park_kind::block ? verb::block : verb::query);
+    return say(how.park == park_kind::block ? verb::block : verb::query);
   }
   // What query, block or poll said.
   wait_step answered(const wait_terms& how, bool done, instant now) {
     if (done) return end(doing_ == verb::query ? kind_of(why_) : kind_of(doing_));
-    if (doing_ != verb::query || why_ == asked::at_deadline) return go(verb::timed_out);
+    if (doing_ != verb::query || why_ == asked::at_deadline) return say(verb::timed_out);
     if (why_ == asked::word_arrived) {
       ++early_words_;
       mark_ = now;
-      return go(verb::poll);
+      return say(verb::poll);
     }
     if (why_ != asked::first) return look_on(how, now);
-    return how.park == park_kind::flag ? go(verb::arm) : rest(how, now);
+    return how.park == park_kind::flag ? say(verb::arm) : rest(how, now);
   }
   wait_step armed(const wait_terms& how, instant now) { return rest(how, now); }
   wait_step slept(const wait_terms&, instant now) {
@@ -117,8 +117,9 @@ class wait_machine {
 
   // The step that was said last.
   verb doing() const { return doing_; }
-  // It has looked at its word in vain.
-  bool has_parked() const { return why_ > asked::after_sleep; }
+  // The authority was asked behind a park: at a backstop, at the deadline, or because the word
+  // came.
+  bool asked_behind_park() const { return why_ > asked::after_sleep; }
   // Of a poll behind a word that came early: when that was found.
   instant early_at() const { return mark_; }
   // Of a wait that ended; `now` is what its last answer came with.
@@ -139,26 +140,26 @@ class wait_machine {
     return was == verb::block ? wait_kind::blocked : wait_kind::parked;
   }
 
-  wait_step go(verb what) { return go({what, {}, {}}); }
-  wait_step go(const wait_step& next) {
+  wait_step say(verb what) { return say({what, {}, {}}); }
+  wait_step say(const wait_step& next) {
     doing_ = next.what;
     return next;
   }
   wait_step ask(asked why) {
     why_ = why;
-    return go(verb::query);
+    return say(verb::query);
   }
   wait_step end(wait_kind kind) {
     kind_ = kind;
-    return go(verb::ended);
+    return say(verb::ended);
   }
   wait_step rest(const wait_terms& how, instant now) {
     if (!how.sleep) return look_on(how, now);
     mark_ = now;
-    return go({verb::sleep, std::min(how.start + how.sleep, how.deadline), {}});
+    return say({verb::sleep, std::min(how.start + how.sleep, how.deadline), {}});
   }
   wait_step look_on(const wait_terms& how, instant now) {
-    if (how.park != park_kind::flag) return go(verb::poll);
+    if (how.park != park_kind::flag) return say(verb::poll);
     mark_ = now + how.backstop;
     return park(how, now);
   }
@@ -169,7 +170,7 @@ class wait_machine {
       return ask(asked::at_backstop);
     }
     const duration left = std::min(mark_, how.deadline) - now;
-    return go({verb::park, {}, {std::min(how.park_max, left), left}});
+    return say({verb::park, {}, {std::min(how.park_max, left), left}});
   }
 
   instant mark_;  // when the sleep began; then when the next backstop is; then early_at

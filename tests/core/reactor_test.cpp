@@ -484,15 +484,15 @@ TEST_F(reactor_turns, a_task_can_be_forgotten_wherever_it_stands) {
     }
   };
   reactor::root* spawned = owner.spawn(holder::run(owner, log, word[0], at_us(5)));
-  owner.forget(*spawned);
+  owner.forget_root(*spawned);
   EXPECT_EQ(log, "") << "it never ran";
   reactor::root* waiting = owner.spawn(holder::run(owner, log, word[0], at_us(5)));
   reactor::root* woken = owner.spawn(holder::run(owner, log, word[1], at_us(5)));
   owner.run_ready();
-  owner.forget(*waiting);
+  owner.forget_root(*waiting);
   EXPECT_EQ(log, "d");
   owner.wake(*woken);
-  owner.forget(*woken);
+  owner.forget_root(*woken);
   EXPECT_EQ(log, "dd");
   EXPECT_EQ(owner.tasks() + owner.armed() + owner.timers(), 0u);
   EXPECT_EQ(turn_once(), turned::empty);
@@ -502,7 +502,7 @@ TEST_F(reactor_turns, a_task_can_be_forgotten_wherever_it_stands) {
 TEST_F(reactor_turns, a_task_may_forget_another_that_is_about_to_run) {
   struct forgetter {
     static reactor::task<> run(reactor& owner, reactor::root*& other) {
-      owner.forget(*other);
+      owner.forget_root(*other);
       co_return;
     }
   };
@@ -516,7 +516,7 @@ TEST_F(reactor_turns, a_task_may_forget_another_that_is_about_to_run) {
 
 // Waits for a word, yields once, and ends.
 struct bare_task : reactor::pending {
-  bare_task(std::string& to, const uint64_t& awaited) : log(&to), word(&awaited) { go = step; }
+  bare_task(std::string& to, const uint64_t& awaited) : log(&to), word(&awaited) { on_turn = step; }
 
   static void step(reactor& owner, reactor::pending& who) {
     auto& self = static_cast<bare_task&>(who);

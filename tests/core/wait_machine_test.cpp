@@ -30,14 +30,14 @@ TEST(wait_machine, arms_sleeps_and_parks_up_to_its_backstop) {
   EXPECT_EQ(sleep.what, verb::sleep);
   EXPECT_EQ(sleep.until, at_us(100)) << "from the start of the wait";
   EXPECT_EQ(m.slept(how, at_us(110)).what, verb::query);
-  EXPECT_FALSE(m.has_parked());
+  EXPECT_FALSE(m.asked_behind_park());
   const wait_step park = m.answered(how, false, at_us(110));
   EXPECT_EQ(park.what, verb::park);
   EXPECT_EQ(park.bound.park, from_us(300));
   EXPECT_EQ(park.bound.backstop, from_us(1000));
   EXPECT_EQ(m.parked(how, {false, 3}, at_us(1010)).bound.park, from_us(100));
   EXPECT_EQ(m.parked(how, {false, 1}, at_us(1110)).what, verb::query);
-  EXPECT_TRUE(m.has_parked());
+  EXPECT_TRUE(m.asked_behind_park());
   EXPECT_EQ(m.answered(how, true, at_us(1120)).what, verb::ended);
   const wait_report r = m.report(how, at_us(1120));
   EXPECT_EQ(r.kind, wait_kind::parked);
