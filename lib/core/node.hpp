@@ -209,6 +209,8 @@ class node {
   void greet_until(session& s, instant at);
   result<void> add_page(session& s);
   result<void> may_open(const session& s) const;
+  result<slot_table::taken> place_for(session& s, uint64_t base);
+  uint32_t open_stream(session& s, const proto::open& m, const slot_table::taken& place);
   result<void> may_wait(session& s, const proto::wait& m, bool by_ring);
   result<const plan*> plan_of(session& s, const proto::wait& m);
   void record(session& s, const proto::outcome_entry& entry);

@@ -27,14 +27,25 @@ void node::on(session& s, const proto::open& m) {
   const request of{m.cookie, proto::message_type::open};
   result<void> may = may_open(s);
   if (!may) return refuse(s, of, may.error());
-  std::optional<slot_table::taken> taken = s.slots.take(m.base);
-  if (!taken) {
-    result<void> added = add_page(s);
-    if (!added) return refuse(s, of, added.error());
-    send(s, proto::page{static_cast<uint16_t>(s.slots.pages() - 1), options_.page_bytes},
-         effect::with::lines_page);
-    taken = s.slots.take(m.base);
-  }
+  result<slot_table::taken> place = place_for(s, m.base);
+  if (!place) return refuse(s, of, place.error());
+  const uint32_t index = open_stream(s, m, *place);
+  note(s, event_kind::stream_opened, m.stream_name, 0, index);
+  send(s, proto::opened{m.cookie, place->base, index, s.streams[index].generation, place->at.page,
+                        place->at.line(), place->at.slot()});
+}
+
+// On a page that the client has, else on a further one.
+result<slot_table::taken> node::place_for(session& s, uint64_t base) {
+  if (std::optional<slot_table::taken> taken = s.slots.take(base)) return *taken;
+  result<void> added = add_page(s);
+  if (!added) return added.error();
+  send(s, proto::page{static_cast<uint16_t>(s.slots.pages() - 1), options_.page_bytes},
+       effect::with::lines_page);
+  return *s.slots.take(base);
+}
+
+uint32_t node::open_stream(session& s, const proto::open& m, const slot_table::taken& place) {
   if (s.free_streams.empty()) {
     s.free_streams.push_back(static_cast<uint32_t>(s.streams.size()));
     s.streams.emplace_back();
@@ -48,13 +59,11 @@ void node::on(session& s, const proto::open& m) {
   stream.generation = generation;
   stream.authority = m.authority;
   stream.name = m.stream_name;
-  stream.at = taken->at;
-  stream.base = taken->base;
+  stream.at = place.at;
+  stream.base = place.base;
   ++s.open_streams;
   ++s.user->streams;
-  note(s, event_kind::stream_opened, stream.name, 0, index);
-  send(s, proto::opened{m.cookie, taken->base, index, stream.generation, taken->at.page,
-                        taken->at.line(), taken->at.slot()});
+  return index;
 }
 
 void node::on(session& s, const proto::close& m) {
