@@ -19,8 +19,6 @@ namespace {
 constexpr int frames_per_turn = 64;
 constexpr int accepts_per_turn = 64;
 constexpr int frames_left_max = 1024;  // more than a socket holds
-// Of one user's connections together; with it a further answer is still given.
-constexpr size_t answers_unread_max = 2 * proto::answer_bytes_max;
 // Running out of descriptors is said once in so long, however many clients knock.
 constexpr duration complaint_pause = from_ms(1000);
 
@@ -121,47 +119,40 @@ void client_sockets::accept_one(unique_fd socket) {
   asio::posix::stream_descriptor watched(*io_);
   boost::system::error_code refused;
   watched.assign(socket.get(), refused);  // the kernel bounds what one user may watch
-  if (refused) {
-    return log_about(
-        who.uid, log_level::warning,
-        fmt::format("uid {} pid {} was turned away: {}", who.uid, who.pid, refused.message()));
-  }
-  size_t unread_max = 0;
-  size_t unread_max_of_user = 0;
-  result<session_id> connected = to_.node->with([&](node& n) {
-    unread_max = n.limits().unread_bytes_per_client;
-    unread_max_of_user = n.limits().unread_bytes_per_user;
-    return n.connect(who, clock_.now());
-  });
+  if (refused) return say_turned_away(who, refused.message());
+  result<session_id> connected =
+      to_.node->with([&](node& n) { return n.connect(who, clock_.now()); });
   if (!connected) {
     watched.release();
-    const error& why = connected.error();
-    log_about(who.uid, log_level::warning,
-              fmt::format("uid {} pid {} was turned away: {}", who.uid, who.pid, why.headline()));
-    (void)send_message(socket.get(),
-                       proto::encode(proto::refusal{0, why.number(), 0, true, why.text()}));
-    return end_connection(socket.get());
+    return refuse_connection(socket.get(), who, connected.error());
   }
-  const session_id id = *connected;
+  link_up(*connected, who, std::move(socket), std::move(watched));
+}
+
+void client_sockets::say_turned_away(const peer& who, const std::string& why) {
+  log_about(who.uid, log_level::warning,
+            fmt::format("uid {} pid {} was turned away: {}", who.uid, who.pid, why));
+}
+
+void client_sockets::refuse_connection(int fd, const peer& who, const error& why) {
+  say_turned_away(who, why.headline());
+  (void)send_message(fd, proto::encode(proto::refusal{0, why.number(), 0, true, why.text()}));
+  end_connection(fd);
+}
+
+void client_sockets::link_up(session_id id, const peer& who, unique_fd socket,
+                             asio::posix::stream_descriptor watched) {
+  const node_limits limits = to_.node->with([](node& n) { return n.limits(); });
   auto link = std::make_shared<session_link>(
-      std::move(socket), unread_max, [this, id] { asio::post(*io_, [this, id] { blocked(id); }); },
-      unread_of(who.uid, unread_max_of_user));
+      std::move(socket), limits.unread_bytes_per_client,
+      [this, id] { asio::post(*io_, [this, id] { blocked(id); }); },
+      unread_of(who.uid, limits.unread_bytes_per_user));
   const int fd = watched.native_handle();
   to_.node->with([&](node&) {
     clients_.emplace(id, client{who.uid, std::move(link), std::move(watched), {}});
   });
   watch_process(id, peer_pidfd(fd));
   read_from(id);
-}
-
-// One for all connections of a user, as long as there is any.
-std::shared_ptr<user_unread> client_sockets::unread_of(uint32_t uid, size_t bytes_max) {
-  std::erase_if(unread_, [](const auto& each) { return each.second.expired(); });
-  std::weak_ptr<user_unread>& kept = unread_[uid];
-  std::shared_ptr<user_unread> of = kept.lock();
-  if (!of) kept = of = std::make_shared<user_unread>(uid);
-  of->bytes_max = bytes_max;
-  return of;
 }
 
 // Without it a death is seen by the socket's end, unless another process holds that too.
@@ -419,59 +410,6 @@ void client_sockets::carry(effect::drop_waits& e) {
 
 void client_sockets::carry(effect::look& e) {
   to_.waits->look(e.at);
-}
-
-// An answer has up to 16 MiB, and a user may have a thousand connections that read none.
-result<void> client_sockets::may_ask(uint32_t uid) {
-  const auto of = unread_.find(uid);
-  const std::shared_ptr<user_unread> unread = of == unread_.end() ? nullptr : of->second.lock();
-  if (!unread || unread->bytes <= answers_unread_max) return {};
-  return error(errc::LimitPerUser, {std::to_string(uid), std::to_string(answers_unread_max),
-                                    "bytes of answers not read"});
-}
-
-void client_sockets::refuse_ask(session_id to, uint64_t cookie, const error& why) {
-  const auto at = clients_.find(to);
-  if (at == clients_.end()) return;
-  at->second.link->send(proto::encode(proto::refusal{
-      cookie, why.number(), static_cast<uint16_t>(proto::message_type::ask), false, why.text()}));
-  has_answered(to, at->second);
-}
-
-void client_sockets::has_answered(session_id to, client& c) {
-  has_messages(to, c);
-  if (c.link->has_unsent()) return;
-  answer_sent(to);
-  if (!c.by_ring) read_from(to);
-}
-
-void client_sockets::carry(effect::answer_ask& e) {
-  const auto at = clients_.find(e.to);
-  if (at == clients_.end()) return;
-  if (result<void> may = may_ask(e.uid); !may) return refuse_ask(e.to, e.cookie, may.error());
-  at->second.link->begin_answer();
-  at->second.asked.push_back(to_.asked->ask(
-      e.uid, [this, json = std::move(e.json), uid = e.uid] { return to_.answer(json, uid); },
-      [this, to = e.to, cookie = e.cookie](const std::string& json) { answer(to, cookie, json); }));
-}
-
-// In the order of the questions, so that this one is the oldest.
-void client_sockets::answer(session_id to, uint64_t cookie, const std::string& json) {
-  const auto at = clients_.find(to);
-  if (at == clients_.end()) return;
-  client& c = at->second;
-  c.asked.erase(c.asked.begin());
-  c.link->end_answer();
-  GAR_ASSERT(!json.empty());
-  if (json.size() > proto::answer_bytes_max) {
-    refuse_ask(to, cookie, error(errc::SlowReader, {std::to_string(proto::answer_bytes_max)}));
-  } else {
-    for (const proto::answer& part : proto::split_answer(cookie, json)) {
-      c.link->send_uncounted(proto::encode(part));
-    }
-    has_answered(to, c);
-  }
-  carry_out();
 }
 
 void client_sockets::carry(effect::log& e) {

@@ -97,6 +97,10 @@ class client_sockets {
   void wait_to_accept();
   void accept_some();
   void accept_one(unique_fd socket);
+  void say_turned_away(const peer& who, const std::string& why);
+  void refuse_connection(int fd, const peer& who, const error& why);
+  void link_up(session_id id, const peer& who, unique_fd socket,
+               boost::asio::posix::stream_descriptor watched);
   void watch_process(session_id id, result<unique_fd> process);
   std::shared_ptr<user_unread> unread_of(uint32_t uid, size_t bytes_max);
   bool turn_away_one(const error& why);
