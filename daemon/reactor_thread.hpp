@@ -18,13 +18,16 @@
 //
 // Invariants: the queue holds no more than was admitted: one start, one cancel and one drop for
 // each wait and session, one of each request about a socket, for each session one look and no more
-// answers than it can have probes outstanding, and one question whether it is alive. Ended waits
-// are put where the node finds them before their completions leave; from a store to its client's
-// wake there is no lock and no allocation, and one system call at most. With nothing to wait for
-// the thread blocks in the kernel. Threads: the io thread calls; the thread is this object's own.
-// Blocking: `stop` joins, and takes no longer than one turn. Ownership: bell and state page outlive
-// it. Memory order: the queue's lock orders its contents; `waiting` is what the idle port
-// re-checks, with the request flags.
+// answers than it can have probes outstanding, one question whether it is alive, and what an
+// operator asks for: the trace, the stop. Ended waits are put where the node finds them before
+// their completions leave. From a store to the wake of a client with a ring there is no lock and no
+// allocation, and one system call at most; a frame for a client without one is encoded, and sent
+// under its link's lock. With nothing to wait for the thread blocks in the kernel.
+// Threads: the io thread calls; the thread is this object's own.
+// Blocking: `stop` joins, and takes no longer than one turn.
+// Ownership: bell and state page outlive it.
+// Memory order: the queue's lock orders its contents; `waiting` is what the idle port re-checks,
+// with the request flags.
 #pragma once
 
 #include <array>
@@ -44,6 +47,7 @@
 #include "daemon/duration_counts.hpp"
 #include "daemon/fatal.hpp"
 #include "daemon/latency_keeper.hpp"
+#include "daemon/reactor_requests.hpp"
 #include "daemon/session_link.hpp"
 #include "daemon/shared_node.hpp"
 #include "daemon/socket_traffic.hpp"
@@ -167,46 +171,7 @@ class reactor_thread {
   }
 
  private:
-  struct start_request {
-    wait_start what;
-    std::shared_ptr<session_link> link;
-  };
-  struct cancel_request {
-    wait_name which;
-  };
-  struct drop_request {
-    session_id whom;
-  };
-  struct attach_request {
-    session_id whom;
-    std::shared_ptr<session_link> link;
-  };
-  struct adopt_request {
-    session_id whom;
-    std::shared_ptr<session_link> link;
-  };
-  struct messages_request {
-    session_id whom;
-  };
-  struct let_go_request {
-    session_id whom;
-  };
-  struct died_request {
-    session_id whom;
-  };
-  struct look_request {
-    session_id at;
-  };
-  struct trace_request {
-    std::shared_ptr<wait_trace> to;
-  };
-  struct resume_request {};
-  struct alive_request {};
-  struct stop_request {};
-  using request =
-      std::variant<start_request, cancel_request, probe_answer, drop_request, attach_request,
-                   adopt_request, messages_request, let_go_request, died_request, look_request,
-                   trace_request, resume_request, alive_request, stop_request>;
+  using request = reactor_request;
 
   void put(request r) {
     const std::lock_guard hold(lock_);
