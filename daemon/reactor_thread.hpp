@@ -47,6 +47,7 @@
 #include "daemon/duration_counts.hpp"
 #include "daemon/fatal.hpp"
 #include "daemon/latency_keeper.hpp"
+#include "daemon/published_counts.hpp"
 #include "daemon/reactor_requests.hpp"
 #include "daemon/session_link.hpp"
 #include "daemon/shared_node.hpp"
@@ -163,12 +164,7 @@ class reactor_thread {
     thread_.join();
   }
 
-  reactor_counts counts() const {
-    const auto read = [](const std::atomic<uint64_t>& c) {
-      return c.load(std::memory_order_relaxed);
-    };
-    return {read(polls_), read(woken_), read(slept_), read(parked_), read(idle_ns_), read(probes_)};
-  }
+  reactor_counts counts() const { return counts_.read(); }
 
  private:
   using request = reactor_request;
@@ -189,7 +185,7 @@ class reactor_thread {
       const turned how = turn(reactor_, clock_, idle_, between);
       due_.say(reactor_.armed() > 0);
       for (session_id gone : waits_.board().take_left()) links_.erase(gone);
-      publish_counts();
+      counts_.publish(reactor_.statistics(), waits_.board().probes_sent());
       // A wait that threw can never end; better no gard than one that lost a wait.
       if (std::exception_ptr failure = reactor_.take_failure()) std::rethrow_exception(failure);
       if (how != turned::empty) continue;
@@ -440,19 +436,6 @@ class reactor_thread {
     if (at != links_.end()) at->second->told().add(after);
   }
 
-  void publish_counts() {
-    const auto write = [](std::atomic<uint64_t>& c, uint64_t v) {
-      c.store(v, std::memory_order_relaxed);
-    };
-    const run_statistics& s = reactor_.statistics();
-    write(polls_, s.polls);
-    write(woken_, s.woken);
-    write(slept_, s.slept);
-    write(parked_, s.parked);
-    write(idle_ns_, s.idle_ns);
-    write(probes_, waits_.board().probes_sent());
-  }
-
   // The io-uring executor's sleep ends by a descriptor, the other's by a futex.
   int event_fd() {
     if constexpr (requires { idle_.event_fd(); }) {
@@ -499,12 +482,7 @@ class reactor_thread {
   std::function<void()> alive_;
   bool stopping_ = false;
 
-  std::atomic<uint64_t> polls_ = 0;
-  std::atomic<uint64_t> woken_ = 0;
-  std::atomic<uint64_t> slept_ = 0;
-  std::atomic<uint64_t> parked_ = 0;
-  std::atomic<uint64_t> idle_ns_ = 0;
-  std::atomic<uint64_t> probes_ = 0;
+  published_counts counts_;
   duration_counts told_;
 
   reactor_waker waker_;
