@@ -103,8 +103,9 @@ void chrome_trace::name_clients(const json::value& clients) {
 void chrome_trace::name_streams(const json::value& streams) {
   for (const json::value& each : list_field(streams, "streams")) {
     const uint64_t stream = count_or_0(each, "stream");
+    const std::string own = optional_text_field(each, "name").value_or("");
     name("thread_name", count_or_0(each, "client_id"), stream,
-         fmt::format("stream {}: {}", stream, text_field(each, "name")));
+         fmt::format("stream {}{}{}", stream, own.empty() ? "" : ": ", own));
   }
 }
 

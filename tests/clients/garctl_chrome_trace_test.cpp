@@ -69,6 +69,15 @@ TEST(chrome_trace, names_clients_and_streams) {
   EXPECT_EQ(trace.at("traceEvents").at(1).at("args").at("name"), "stream 3: s");
 }
 
+TEST(chrome_trace, names_a_stream_without_a_name_by_its_number) {
+  std::ostringstream out;
+  chrome_trace t(out);
+  t.name_streams(json::parse(R"({"streams":[{"client_id":2,"stream":3,"name":""}]})"));
+  t.end(0);
+  const json::value trace = json::parse(out.str());
+  EXPECT_EQ(trace.at("traceEvents").at(0).at("args").at("name"), "stream 3");
+}
+
 TEST(chrome_trace, says_of_which_waits_the_stream_is_new_and_names_it_once) {
   std::ostringstream out;
   chrome_trace t(out);
