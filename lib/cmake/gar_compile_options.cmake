@@ -10,9 +10,9 @@ if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   target_compile_options(gar_options INTERFACE -Wno-unknown-warning-option)
 else()
   # Where nothing is inlined g++ takes a coroutine promise's operator new that is a template, and its
-  # operator delete that is not, for a mismatch.
+  # operator delete that is not, for a mismatch. Another project may have no build type at all.
   target_compile_options(gar_options INTERFACE
-    $<$<AND:$<CONFIG:Debug>,$<COMPILE_LANGUAGE:CXX>>:-Wno-mismatched-new-delete>)
+    $<$<AND:$<NOT:$<CONFIG:Release,RelWithDebInfo,MinSizeRel>>,$<COMPILE_LANGUAGE:CXX>>:-Wno-mismatched-new-delete>)
 endif()
 if(GAR_SANITIZE)
   # -g1: the lines of stack traces; all of it takes a third more time to build.
