@@ -7,6 +7,7 @@
 #include "clients/garctl/caret.hpp"
 #include "clients/garctl/plan_need.hpp"
 #include "clients/garctl/readable.hpp"
+#include "lib/linux/system_call.hpp"
 
 namespace gar {
 
@@ -54,6 +55,12 @@ int print_unreachable(const unreachable& failed, terminal& with) {
 int print_usage_error(const error& wrong, terminal& with) {
   with.err << "garctl: " << readable_text(wrong.text()) << '\n';
   return status_usage;
+}
+
+int print_cannot_write(std::string_view path, const error& wrong, terminal& with) {
+  with.err << "garctl: '" << readable_text(path)
+           << "' cannot be written: " << text_of_errno(wrong.os_number()) << '\n';
+  return status_refused;
 }
 
 int print_failure(const reply& got, terminal& with) {

@@ -27,6 +27,8 @@ int print_plan_fault(std::string_view plan_text, const plan_fault& fault, termin
 int print_refusal(const refusal& refused, std::string_view plan_text, terminal& with);
 int print_unreachable(const unreachable& failed, terminal& with);
 int print_usage_error(const error& wrong, terminal& with);
+// `wrong`: why, with its errno.
+int print_cannot_write(std::string_view path, const error& wrong, terminal& with);
 // `got` is no answer: one of the two above.
 int print_failure(const reply& got, terminal& with);
 

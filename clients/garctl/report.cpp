@@ -3,14 +3,14 @@
 #include <fmt/core.h>
 
 #include <boost/json/serialize.hpp>
-#include <cstdio>
 #include <ctime>
-#include <fstream>
+#include <optional>
 #include <utility>
 
 #include "clients/garctl/gard_link.hpp"
 #include "clients/garctl/replies.hpp"
 #include "clients/garctl/report_page.hpp"
+#include "lib/linux/output_file.hpp"
 
 namespace gar {
 namespace {
@@ -25,14 +25,9 @@ std::string now_text() {
                      at.tm_mday, at.tm_hour, at.tm_min);
 }
 
-bool write_whole(const std::string& path, const std::string& text) {
-  const std::string part = path + ".part";
-  std::ofstream file(part, std::ios::binary | std::ios::trunc);
-  file << text;
-  file.close();
-  if (file && std::rename(part.c_str(), path.c_str()) == 0) return true;
-  std::remove(part.c_str());
-  return false;
+std::optional<error> write_page(output_file& file, const report_answers& answers) {
+  file.text() << report_page(answers, now_text());
+  return file.keep();
 }
 
 }  // namespace
@@ -40,6 +35,8 @@ bool write_whole(const std::string& path, const std::string& text) {
 int report(const command_line& line, terminal& with) {
   const result<gard_link> link = gard_link::make({.control = line.control, .socket = {}});
   if (!link) return print_usage_error(link.error(), with);
+  const auto file = output_file::make(line.output);
+  if (!file) return print_cannot_write(line.output, file.error(), with);
   report_answers answers;
   const std::pair<const char*, json::value*> questions[] = {{"figures", &answers.figures},
                                                             {"status", &answers.status},
@@ -51,9 +48,8 @@ int report(const command_line& line, terminal& with) {
     if (!answer) return print_failure(got, with);
     *into = std::move(*answer);
   }
-  if (!write_whole(line.output, report_page(answers, now_text()))) {
-    with.err << "garctl: " << line.output << " cannot be written\n";
-    return status_refused;
+  if (const auto wrong = write_page(**file, answers)) {
+    return print_cannot_write(line.output, *wrong, with);
   }
   if (line.json) {
     with.out << json::serialize(json::object{{"file", line.output}}) << '\n';

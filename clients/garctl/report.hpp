@@ -1,8 +1,8 @@
 // `garctl report`: asks gard what it did since its start, and writes it as one page for a browser.
 //
-// Invariants: the file is whole when this ends with 0; one that was there is kept until then.
-// Threads: one. Blocking: as gard_link. Errors: as requests.hpp; 1 too where the file cannot be
-// written.
+// Invariants: those of output_file. Threads: one. Blocking: as gard_link, and as the file.
+// Errors: as requests.hpp; 1 too where the file cannot be written, which is said before gard is
+// asked.
 #pragma once
 
 #include "clients/garctl/command_line.hpp"

@@ -3,14 +3,13 @@
 #include <fmt/core.h>
 
 #include <boost/json/serialize.hpp>
-#include <cstdio>
-#include <fstream>
 #include <optional>
 
 #include "clients/garctl/answer_fields.hpp"
 #include "clients/garctl/chrome_trace.hpp"
 #include "clients/garctl/gard_link.hpp"
 #include "clients/garctl/replies.hpp"
+#include "lib/linux/output_file.hpp"
 #include "lib/linux/steady_clock.hpp"
 #include "lib/linux/thread_timer.hpp"
 
@@ -23,12 +22,12 @@ constexpr duration pause = from_ms(100);
 
 class tracer {
  public:
-  tracer(const gard_link& link, chrome_trace& into) : link_(link), into_(into) {}
+  tracer(const gard_link& link, output_file& file) : link_(link), file_(file), into_(file.text()) {}
 
-  // nullopt: gard was read to the end of the trace.
+  // nullopt: gard was read to the end of the trace, or the file takes no more.
   std::optional<reply> read(uint64_t which) {
     name();  // who leaves before its first wait was read
-    for (;;) {
+    while (!file_.failure()) {
       const reply got = link_.change({{"op", "trace_read"}, {"trace", which}});
       const auto* part = std::get_if<json::value>(&got);
       if (!part) return got;
@@ -43,6 +42,7 @@ class tracer {
     into_.end(lost_);
     return std::nullopt;
   }
+  uint64_t waits() const { return into_.waits(); }
   uint64_t lost() const { return lost_; }
 
  private:
@@ -54,13 +54,20 @@ class tracer {
   }
 
   const gard_link& link_;
-  chrome_trace& into_;
+  output_file& file_;
+  chrome_trace into_;
   uint64_t lost_ = 0;
 };
 
-int cannot_write(const std::string& file, terminal& with) {
-  with.err << "garctl: " << file << " cannot be written\n";
-  return status_refused;
+void say(const command_line& line, const tracer& read, terminal& with) {
+  if (line.json) {
+    with.out << fmt::format("{{\"file\":{},\"waits\":{},\"lost\":{}}}\n",
+                            json::serialize(json::string(line.output)), read.waits(), read.lost());
+    return;
+  }
+  with.out << fmt::format("{} waits in {}; open it in ui.perfetto.dev or chrome://tracing\n",
+                          read.waits(), line.output);
+  if (read.lost() > 0) with.out << fmt::format("{} more found no room\n", read.lost());
 }
 
 }  // namespace
@@ -68,30 +75,18 @@ int cannot_write(const std::string& file, terminal& with) {
 int trace(const command_line& line, terminal& with) {
   const result<gard_link> link = gard_link::make({.control = line.control, .socket = {}});
   if (!link) return print_usage_error(link.error(), with);
-  // An earlier file stays until there is a whole one.
-  const std::string part = line.output + ".part";
-  std::ofstream file(part, std::ios::binary | std::ios::trunc);
-  if (!file) return cannot_write(part, with);
+  const auto file = output_file::make(line.output);
+  if (!file) return print_cannot_write(line.output, file.error(), with);
   const uint64_t ms = line.span->ns / 1'000'000;
   const reply begun = link->change({{"op", "trace"}, {"for_ms", ms}});
   const auto* answer = std::get_if<json::value>(&begun);
-  chrome_trace into(file);
-  tracer reads(*link, into);
-  const std::optional<reply> failed =
-      answer ? reads.read(count_field(*answer, "trace").value_or(0)) : std::optional<reply>(begun);
-  file.close();
-  if (failed || !file || std::rename(part.c_str(), line.output.c_str()) != 0) {
-    std::remove(part.c_str());
-    return failed ? print_failure(*failed, with) : cannot_write(line.output, with);
+  if (!answer) return print_failure(begun, with);
+  tracer reads(*link, **file);
+  if (const auto failed = reads.read(count_field(*answer, "trace").value_or(0))) {
+    return print_failure(*failed, with);
   }
-  if (line.json) {
-    with.out << fmt::format("{{\"file\":{},\"waits\":{},\"lost\":{}}}\n",
-                            json::serialize(json::string(line.output)), into.waits(), reads.lost());
-  } else {
-    with.out << fmt::format("{} waits in {}; open it in ui.perfetto.dev or chrome://tracing\n",
-                            into.waits(), line.output);
-    if (reads.lost() > 0) with.out << fmt::format("{} more found no room\n", reads.lost());
-  }
+  if (const auto wrong = (*file)->keep()) return print_cannot_write(line.output, *wrong, with);
+  say(line, reads, with);
   return status_fine;
 }
 

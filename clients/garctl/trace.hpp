@@ -3,9 +3,10 @@
 // Asks gard to note each wait's times for so long, reads them while they come, and writes them as
 // they are read, so that neither keeps more than a part of them.
 //
-// Invariants: the file is whole JSON when this ends with 0; what was begun and failed is removed.
+// Invariants: the file is whole JSON when this ends with 0; else those of output_file.
 // Threads: one. Blocking: for the time asked, and while the rest is read. Errors: as requests.hpp;
-// 1 too where the file cannot be written.
+// 1 too where the file cannot be written, which is said before gard is asked, or as soon as it is
+// full.
 #pragma once
 
 #include "clients/garctl/command_line.hpp"

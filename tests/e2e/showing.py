@@ -4,6 +4,7 @@ import fcntl
 import os
 import pty
 import signal
+import stat
 import struct
 import subprocess
 import termios
@@ -118,3 +119,25 @@ def report_is_one_page_that_needs_nothing_else(node):
     node.stop_gard()
     ended = node.garctl("report", "--output", file, check=False)
     require(ended.returncode == 3 and file.read_text() == page, "an earlier one is kept", ended)
+
+
+@test
+def report_goes_where_it_is_told_to(node):
+    node.start_gard()
+    pipe, link, page = (node.directory / name for name in ("pipe", "link", "page.html"))
+    os.mkfifo(pipe)
+    got = []
+    reader = threading.Thread(target=lambda: got.append(pipe.read_text()), daemon=True)
+    reader.start()
+    node.garctl("report", "--output", pipe)
+    reader.join(30)
+    require(got and got[0].endswith("</html>\n"), "a pipe's reader has the page")
+    require(stat.S_ISFIFO(pipe.stat().st_mode), "the pipe is still there")
+    page.write_text("before")
+    link.symlink_to(page)
+    victim = node.directory / "victim"
+    victim.write_text("precious")
+    page.with_name("page.html.part").symlink_to(victim)
+    node.garctl("report", "--output", link)
+    require(link.is_symlink() and page.read_text().endswith("</html>\n"), "a link is followed")
+    require(victim.read_text() == "precious", "what was planted beside it is not")

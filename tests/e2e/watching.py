@@ -1,6 +1,7 @@
 """What happens, seen while it happens: garctl watch and garctl trace."""
 
 import json
+import signal
 import subprocess
 
 from node import eventually, require, test
@@ -157,12 +158,11 @@ def trace_names_who_came_and_left_meanwhile(node):
     tracer = subprocess.Popen([node.build / "bin/garctl", "trace", "--for", "60s", "--output", file],
                               stdout=subprocess.PIPE, text=True, env=node.environment)
     node.processes.append(tracer)
-    part = node.directory / "trace.json.part"
 
     def written(client, text):
         def is_written():
             client.ask("wait 2")
-            return part.exists() and text in part.read_text()
+            return any(text in part.read_text() for part in file.parent.glob("trace.json.*.part"))
         eventually(is_written, 30, f"{text} is written")
     before = node.client("before", 1)
     written(before, '"wait"')  # so the names of those who are there were asked for
@@ -182,4 +182,28 @@ def trace_that_is_refused_leaves_the_file_as_it_was(node):
     ended = node.garctl("trace", "--for", "700s", "--output", file, check=False)
     require(ended.returncode == 1 and "600000" in ended.stderr, ended)
     require(file.read_text() == "before", "the file is as it was")
-    require(not (node.directory / "kept.json.part").exists(), "nothing is left beside it")
+    require(not list(file.parent.glob("kept.json.*")), "nothing is left beside it")
+
+
+@test
+def trace_into_what_is_no_file_is_refused_before_gard_is_asked(node):
+    node.start_gard()
+    for place, why in ((node.directory, "Is a directory"), ("", "No such file")):
+        ended = node.garctl("trace", "--for", "600s", "--output", place, check=False)
+        require(ended.returncode == 1 and why in ended.stderr, ended)
+    # Nothing was begun.
+    node.garctl("trace", "--for", "10ms", "--output", node.directory / "trace.json")
+
+
+@test
+def trace_that_is_interrupted_leaves_nothing_behind(node):
+    node.start_gard()
+    file = node.directory / "trace.json"
+    tracer = subprocess.Popen([node.build / "bin/garctl", "trace", "--for", "60s", "--output", file],
+                              env=node.environment)
+    node.processes.append(tracer)
+    eventually(lambda: [p for p in file.parent.glob("trace.json.*.part") if p.stat().st_size > 0],
+               30, "it is being traced")
+    tracer.send_signal(signal.SIGINT)
+    require(tracer.wait(30) == -signal.SIGINT, "it ends by the signal", tracer.returncode)
+    require(not list(file.parent.glob("trace.json*")), "nothing is left")
