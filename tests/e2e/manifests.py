@@ -1,6 +1,8 @@
 """What config/kubernetes says, tried without a cluster: the arguments, paths, group and capability."""
 
 import re
+import shutil
+from pathlib import Path
 
 from node import Skip, eventually, require, test
 
@@ -27,6 +29,59 @@ def pod_of_gard(node):
 def group_of_image(node):
     text = (node.source / "config/kubernetes/Containerfile").read_text(encoding="utf-8")
     return int(re.search(r"groupadd --gid (\d+) gard ", text)[1])
+
+
+def packages_of_image(node):
+    text = (node.source / "config/kubernetes/Containerfile").read_text(encoding="utf-8")
+    listed = re.search(r"--no-install-recommends \\\n(.*?) \\\n", text, re.DOTALL)[1]
+    return set(listed.split())
+
+
+def with_what_they_need(node, packages):
+    """Those packages, those that every Debian has, and whatever they depend on, as installed here."""
+    needs = {}
+    every = node.run("dpkg-query", "-W", "-f=${Package}\t${Priority}\t${Pre-Depends}, ${Depends}\n")
+    required = set()
+    for line in every.stdout.splitlines():
+        name, priority, depends = line.split("\t")
+        needs[name] = re.findall(r"(?:^|[,|]) *([a-z0-9][a-z0-9.+-]+)", depends)
+        if priority == "required":
+            required.add(name)
+    closure, left = set(), required | packages
+    while left:
+        closure |= left
+        left = {need for name in left for need in needs.get(name, ())} - closure
+    return closure
+
+
+def paths_of(node, program):
+    """Where the libraries lie that the program itself asks for, in every way that dpkg may have it."""
+    dynamic = node.run("readelf", "-d", program).stdout
+    loaded = dict(re.findall(r"(\S+) => (\S+)", node.run("ldd", program).stdout))
+    for library in re.findall(r"\(NEEDED\).*\[(.+)\]", dynamic):
+        if not library.startswith(("libgarclient.", "ld-linux")):
+            require(library in loaded, program, "needs", library, "which is not here")
+            path = str(Path(loaded[library]).resolve())
+            yield library, {path, path.removeprefix("/usr")}
+
+
+@test
+def kubernetes_image_has_the_libraries_of_its_programs(node):
+    release = Path("/etc/os-release")
+    if not release.exists() or "VERSION_CODENAME=bookworm" not in release.read_text():
+        raise Skip("the image is of Debian 12, and its packages are known on a Debian 12 alone")
+    if not all(shutil.which(tool) for tool in ("dpkg-query", "readelf", "ldd")):
+        raise Skip("dpkg-query, readelf or ldd is not there")
+    libraries = {}
+    for program in ("bin/gard", "bin/garctl", "bin/gar-demo", "lib/libgarclient.so"):
+        libraries.update(paths_of(node, node.build / program))
+    require(len(libraries) > 4, "they need libraries", libraries)
+    owners = node.run("dpkg", "-S", *sorted(set().union(*libraries.values()))).stdout
+    owner_of = {path: package for package, path in re.findall(r"^([^:\n]+)\S* (\S+)$", owners, re.M)}
+    there = with_what_they_need(node, packages_of_image(node))
+    for library, paths in libraries.items():
+        packages = {owner_of.get(path) for path in paths} - {None}
+        require(packages & there, library, "is of", packages, "which the image lacks")
 
 
 @test
