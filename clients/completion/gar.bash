@@ -96,15 +96,49 @@ _gar_plan_texts() {
   fi
 }
 
-# Fills COMPREPLY with the texts of standard input that go on from $1; $2: escape what the shell
-# would take for its own.
+# Fills COMPREPLY with the texts of standard input that go on from $1.
 _gar_reply() {
-  local cur=$1 escape=${2-} text
-  [[ $cur == [\"\']* ]] && cur=${cur:1} escape=''
+  local cur=${1#[\"\']} text
   while IFS= read -r text; do
-    [[ $text == "$cur"* ]] || continue
-    [[ $escape ]] && text=$(printf %q "$text")
-    COMPREPLY+=("$text")
+    [[ $text == "$cur"* ]] && COMPREPLY+=("$text")
+  done
+}
+
+# What the shell makes of the unfinished word $1, into `plain`; into `kept` the part of it that bash
+# takes for words before the last, since a ':' or '=' outside quotes ends one.
+_gar_read_word() {
+  local word=$1 quote='' i c
+  plain='' kept=''
+  [[ $word == [\"\']* ]] && quote=${word:0:1} word=${word:1}
+  for ((i = 0; i < ${#word}; ++i)); do
+    c=${word:i:1}
+    if [[ $c == \\ && (! $quote || ($quote == \" && ${word:i+1:1} == [\\\"\$\`])) ]]; then
+      ((++i))
+      c=${word:i:1}
+    elif [[ ! $quote && $c == [:=] ]]; then
+      kept=$plain$c
+    fi
+    plain+=$c
+  done
+}
+
+# Fills COMPREPLY with the names of standard input that go on from $1. A name is whatever a client
+# calls itself: each is offered so that the shell takes it for that text and for nothing else, or
+# not at all where no quoting inside $1's quotes can say it.
+_gar_reply_names() {
+  local cur=$1 plain kept name c
+  _gar_read_word "$cur"
+  while IFS= read -r name; do
+    [[ $name == "$plain"* ]] || continue
+    case $cur in
+      \"*)
+        [[ $name == *!* ]] && continue
+        for c in \\ \" \$ \`; do name=${name//"$c"/\\"$c"}; done
+        ;;
+      \'*) [[ $name == *\'* ]] && continue ;;
+      *) name=$(printf %q "${name#"$kept"}") ;;
+    esac
+    COMPREPLY+=("$name")
   done
 }
 
@@ -144,8 +178,8 @@ _garctl() {
     esac
   done
   case $prev in
-    --client) _gar_reply "$cur" escape < <(_gar_client_names "$program" "${control[@]}") && return ;;
-    --point) _gar_reply "$cur" escape < <(_gar_point_names "$program" "${control[@]}") && return ;;
+    --client) _gar_reply_names "$cur" < <(_gar_client_names "$program" "${control[@]}") && return ;;
+    --point) _gar_reply_names "$cur" < <(_gar_point_names "$program" "${control[@]}") && return ;;
   esac
   _gar_complete_value "$prev" "$cur" && return
   if [[ $cur == -* ]]; then

@@ -62,9 +62,9 @@ int main(void) {
 def words_of(line):
     """As bash has them in COMP_WORDS: a ':' or '=' that is not quoted stands by itself."""
     words = []
-    for word in re.findall(r"""["'].*|\S+""", line):
+    for word in re.findall(r"""["'].*|(?:\\.|\S)+""", line):
         words += [word] if word[0] in "\"'" else re.findall(r"[:=]+|[^:=]+", word)
-    return words + [""] if line.endswith(" ") else words
+    return words + [""] if re.search(r"(?<!\\) $", line) else words
 
 
 def completed(line, environment):
@@ -172,10 +172,38 @@ def main(build):
             with waiting_client(build, node):
                 yield from named("garctl plan set poll --client ", {"loader", r"the\ \"trainer\""})
                 yield from named("garctl plan set poll --client l", {"loader"})
-                yield from named('garctl plan set poll --client "the', {'the "trainer"'})
+                yield from named('garctl plan set poll --client "the', {r'the \"trainer\"'})
+                yield from named('garctl plan set poll --client "the \\"', {r'the \"trainer\"'})
+                yield from named("garctl plan set poll --client the\\ ", {r"the\ \"trainer\""})
                 yield from named("garctl plan unset --point ", {"begin", r"end\ of\ batch"})
             here = alone
             yield from named(f"garctl --control {node.control} plan unset --point ", {"begin"})
+
+    def a_name_is_offered_as_that_text_and_nothing_else():
+        # What is offered is put into a line that a shell then reads: a client may call itself a command.
+        names = ("a$(x)", "a`x`", 'a";x;"', r"a\x", "a!x", "a'x", "host:rank0", "host:a=b")
+        with Gard(build / "bin/gard") as node:
+            for name in names:
+                node.result({"op": "plan_set", "text": "poll", "client": name})
+            here = dict(alone, GARD_SOCKET=node.socket, GARD_CONTROL=node.control)
+
+            def read_back(start, expected):
+                """What a shell reads of the words offered behind `start`."""
+                until = time.monotonic() + 30
+                read = set()
+                while read != set(expected) and time.monotonic() < until:
+                    offered = completed(f"garctl plan unset --client {start}", here)
+                    words = [tabbed(start, each) + start[:1].strip("ah") for each in offered]
+                    read = {subprocess.run(["bash", "--norc", "-c", f"printf %s {word}"], check=True,
+                                           capture_output=True, text=True).stdout for word in words}
+                if read != set(expected):
+                    yield f"behind {start}: a shell reads {sorted(read)}, expected {sorted(expected)}"
+            yield from read_back("a", names[:6])
+            yield from read_back('"a', set(names[:6]) - {"a!x"})
+            yield from read_back("'a", set(names[:6]) - {"a'x"})
+            yield from read_back("host:", names[6:])
+            yield from read_back("host:a=", names[7:])
+            yield from read_back('"host:', names[6:])
 
     def without_a_gard_there_are_no_names_and_no_words():
         yield from differences("garctl plan set poll --client ", ())
@@ -193,6 +221,7 @@ def main(build):
                       options_of_the_other_programs_are_offered, a_plan_is_completed_key_by_key,
                       taking_what_is_offered_gives_the_plan_as_shipped,
                       names_of_the_running_node_are_offered,
+                      a_name_is_offered_as_that_text_and_nothing_else,
                       without_a_gard_there_are_no_names_and_no_words, a_gard_that_is_silent_is_left)
 
 
