@@ -186,6 +186,7 @@ class asio_waits final : public pending_waits {
   asio_waits(gar_client* client, int fd, asio::any_io_executor on)
       : pending_waits(client), fd_(fd), executor_(std::move(on)) {}
 
+  // Empty after a context that ended with waits pending.
   const asio::any_io_executor& executor() const { return executor_; }
   // false: waits are pending under the executor that there is.
   bool move_to(asio::any_io_executor on) {
@@ -314,7 +315,8 @@ struct start_async_wait {
   void operator()(Handler&& handler, uint64_t sequence, const wait_options& options) const {
     using operation = asio_operation<std::decay_t<Handler>>;
     std::shared_ptr<pending_waits>* const found = waits_of(client);
-    auto* const waits = found ? dynamic_cast<asio_waits*>(found->get()) : nullptr;
+    auto* waits = found ? dynamic_cast<asio_waits*>(found->get()) : nullptr;
+    if (waits && !waits->executor()) waits = nullptr;
     auto slot = asio::get_associated_cancellation_slot(handler, asio::cancellation_slot());
     // Its place is there before there is anything that would have to be taken back.
     asio_cancel* const cancel =

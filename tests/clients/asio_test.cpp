@@ -476,6 +476,15 @@ TEST_P(asio_waits, a_context_that_ends_destroys_the_handlers_and_leaves_the_clie
   EXPECT_NE(::fcntl(client.fd(), F_GETFD), -1);  // not closed with the context
 
   asio::io_context next;
+  std::promise<error_code> unserved;
+  told unserved_elsewhere;
+  async_wait(s, sequence, [&](error_code e, gar_report) { unserved.set_value(e); });
+  async_wait(s, sequence, asio::bind_executor(next, unserved_elsewhere.handler()));
+  EXPECT_EQ(unserved.get_future().get(), errc::invalid_argument);  // on the system's executor
+  next.run();
+  EXPECT_EQ(unserved_elsewhere.error, errc::invalid_argument);
+  next.restart();
+
   asio_client moved(next, gar::client(client));
   told t;
   async_wait(s, sequence, t.handler());
