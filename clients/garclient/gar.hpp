@@ -77,13 +77,13 @@ class point_name {
 struct wait_options {
   point_name point{};                   // the readback point
   std::optional<uint32_t> rows{};       // of this wait's batch
-  std::chrono::nanoseconds timeout{0};  // 0: none
+  std::chrono::nanoseconds timeout{0};  // from now; 0: none; below 0: over already
   bool run_inline = false;              // on the calling thread, whatever the plan
 
   gar_wait_options to_c() const {
     gar_wait_options o{};
     o.struct_bytes = sizeof(o);
-    o.timeout_ns = timeout.count() > 0 ? static_cast<uint64_t>(timeout.count()) : 0;
+    o.timeout_ns = timeout.count() < 0 ? 1 : static_cast<uint64_t>(timeout.count());
     o.point = point.c_str();
     o.rows = rows.value_or(0);
     o.flags = (rows ? GAR_WAIT_ROWS : 0) | (run_inline ? GAR_WAIT_INLINE : 0);

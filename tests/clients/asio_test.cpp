@@ -128,6 +128,17 @@ TEST_P(asio_waits, a_future_throws_what_failed) {
   }
 }
 
+TEST_P(asio_waits, a_timeout_that_was_over_before_is_one) {
+  asio::io_context io;
+  asio_client client(io, options());
+  stream never = client.open_word();
+  told t;
+  async_wait(never, never.record(), t.handler(), {.timeout = -1ns});
+  io.run_for(30s);
+  EXPECT_EQ(t.count, 1);
+  EXPECT_EQ(t.error, errc::timed_out);
+}
+
 TEST_P(asio_waits, coroutines_await_and_catch) {
   asio::io_context io;
   asio_client client(io, options());
