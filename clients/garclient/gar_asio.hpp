@@ -61,7 +61,7 @@ inline const boost::system::error_category& error_category() noexcept {
    public:
     const char* name() const noexcept override { return "gar"; }
     std::string message(int number) const override {
-      return std::string(gar_error_name(number)) + ": " + gar_error_text(number);
+      return std::string(gar_error_name(number)) + ": " + error_summary(number);
     }
     boost::system::error_condition default_error_condition(int number) const noexcept override {
       namespace errc = boost::system::errc;

@@ -77,7 +77,7 @@ class [[nodiscard]] wait_awaiter {
   bool
   await_suspend(std::coroutine_handle<> waiter) {
     waiter_ = waiter;
-    if (stop_.stop_requested()) return fail(GAR_E_CANCELLED, gar_error_text(GAR_E_CANCELLED));
+    if (stop_.stop_requested()) return fail(GAR_E_CANCELLED, {});
     std::shared_ptr<detail::pending_waits>* const found = detail::waits_of(client_);
     waits_ = found ? dynamic_cast<detail::driven_waits*>(found->get()) : nullptr;
     if (!waits_ || !waits_->driven) {
@@ -97,7 +97,7 @@ class [[nodiscard]] wait_awaiter {
 
   gar_report await_resume() {
     cancels_.reset();
-    if (error_ != 0) throw failure(error_, text_.empty() ? gar_error_text(error_) : text_);
+    if (error_ != 0) throw failure(error_, text_.empty() ? error_summary(error_) : text_);
     return report_;
   }
 
@@ -110,9 +110,9 @@ class [[nodiscard]] wait_awaiter {
     void operator()() const noexcept { gar_cancel(client.get(), ticket); }
   };
 
-  bool fail(int error, const char* text) {
+  bool fail(int error, std::string text) {
     error_ = error;
-    text_ = text;
+    text_ = std::move(text);
     return false;
   }
   void resume(int error, const gar_report& report) {

@@ -135,6 +135,25 @@ TEST_P(await, failures_are_thrown_where_they_are_awaited) {
   EXPECT_EQ(closed, GAR_E_CLOSED);
 }
 
+TEST_P(await, a_timeout_that_was_over_before_is_thrown_in_whole_words) {
+  client c(options());
+  driver d(c);
+  stream never = c.open_word();
+  std::string said;
+  const auto body = [&]() -> detached {
+    try {
+      co_await gar::wait(never, never.record(), {.timeout = -1ns});
+    } catch (const failure& e) {
+      EXPECT_EQ(e.number(), GAR_E_TIMED_OUT);
+      said = e.what();
+    }
+  };
+  body();
+  const auto patience = std::chrono::steady_clock::now() + 30s;
+  EXPECT_TRUE(d.run_until([&] { return !said.empty(); }, patience));
+  EXPECT_EQ(said, "the wait passed its timeout");
+}
+
 // Temporaries in the awaiting expression, which g++ 12 copies bitwise.
 TEST_P(await, options_are_given_in_place) {
   client c(options());

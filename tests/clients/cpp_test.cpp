@@ -61,6 +61,30 @@ TEST_F(cpp, a_timeout_is_an_answer_and_an_error_is_thrown) {
   }
 }
 
+TEST_F(cpp, a_timeout_that_was_over_before_is_one) {
+  gar::stream never = client_.open_word();
+  const uint64_t sequence = never.record();
+  gar::wait_options over;
+  over.timeout = -1ns;
+  EXPECT_FALSE(never.wait_for(sequence, -1ns));
+  // A wait that is taken up as endless shows there, and does not hang the test.
+  ASSERT_EQ(over.to_c().timeout_ns, 1u);
+  EXPECT_THROW(never.wait(sequence, over), gar::failure);
+  EXPECT_THROW(never.wait_all(over), gar::failure);
+}
+
+TEST_F(cpp, numbers_are_told_without_the_places_of_arguments) {
+  for (int number = 1; number < 0x80; ++number) {
+    const std::string told = gar::error_summary(number);
+    EXPECT_FALSE(told.empty());
+    EXPECT_EQ(told.find_first_of("{}"), std::string::npos) << told;
+  }
+  EXPECT_EQ(gar::error_summary(GAR_E_CANCELLED), "the wait was cancelled");
+  EXPECT_EQ(gar::error_summary(GAR_E_BACKEND), "the device reported a failure");
+  EXPECT_EQ(gar::error_summary(GAR_E_UNKNOWN_POINT),
+            "point number ... was not named on this connection");
+}
+
 TEST_F(cpp, a_stream_keeps_its_client) {
   std::optional<gar::stream> s;
   {
