@@ -175,12 +175,15 @@ class driver {
   }
 
   // Drains until `done()`, until nothing is pending or until the deadline; what done() says then.
+  // The deadline is looked at behind each drain.
   template <class Done>
   bool run_until(Done&& done, std::chrono::steady_clock::time_point deadline =
                                   std::chrono::steady_clock::time_point::max()) {
     while (!done()) {
-      if (drain() > 0) continue;
-      if (pending() == 0 || !await_readable(deadline)) return done();
+      const bool drained = drain() > 0;
+      const bool goes_on = drained ? std::chrono::steady_clock::now() < deadline
+                                   : pending() > 0 && await_readable(deadline);
+      if (!goes_on) return done();
     }
     return true;
   }

@@ -1,4 +1,5 @@
 // gar_await.hpp: waits in coroutines, in-process and through a gard.
+#include <poll.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -347,6 +348,30 @@ TEST_P(await, run_until_stops_at_its_condition_its_deadline_and_when_nothing_is_
   s.signal(second);
   EXPECT_FALSE(d.run_until(never));
   EXPECT_EQ(b, 0);
+}
+
+TEST_P(await, run_until_stops_at_its_deadline_though_there_is_always_something_to_drain) {
+  client c(options());
+  driver d(c);
+  stream s = c.open_word();
+  const uint64_t done = s.record();
+  s.signal(done);
+  int resumed = 0;
+  const auto body = [&]() -> detached {
+    for (; resumed < 100; ++resumed) co_await gar::wait(s, done);
+  };
+  body();
+  const auto once_more_is_there = [&] {
+    pollfd readable{d.descriptor(), POLLIN, 0};
+    if (d.pending() > 0) {
+      EXPECT_EQ(poll(&readable, 1, 30'000), 1);
+    }
+    return false;
+  };
+  EXPECT_FALSE(d.run_until(once_more_is_there, std::chrono::steady_clock::now() - 1ms));
+  EXPECT_LT(resumed, 100);
+  d.run();
+  EXPECT_EQ(resumed, 100);
 }
 
 TEST_P(await, any_event_loop_drains_by_the_descriptor) {
