@@ -128,7 +128,8 @@ struct client_closer {
 
 }  // namespace detail
 
-// One stream. Moved, not copied; closing blocks while its work runs.
+// One stream. Moved, not copied. Closing blocks while its work runs, whoever closes: `close`, the
+// destructor, and the assignment of another stream.
 class stream {
  public:
   // Takes over a handle that was opened on `client`.
@@ -136,6 +137,7 @@ class stream {
       : client_(std::move(client)), handle_(handle) {}
   stream(stream&& other) noexcept
       : client_(std::move(other.client_)), handle_(std::exchange(other.handle_, nullptr)) {}
+  // Closes the stream that was here: blocks while its work runs.
   stream& operator=(stream&& other) noexcept {
     if (this != &other) {
       gar_stream_close(handle_);
@@ -144,13 +146,15 @@ class stream {
     }
     return *this;
   }
+  // Blocks while the stream's work runs.
   ~stream() { gar_stream_close(handle_); }
 
   gar_stream* get() const noexcept { return handle_; }
   // Keeps the client open.
   const std::shared_ptr<gar_client>& shared_client() const noexcept { return client_; }
 
-  // Like the destructor, but says when the device did not settle.
+  // Blocks while the stream's work runs, like the destructor, but says when the device did not
+  // settle.
   void close() { failure::check(gar_stream_close(std::exchange(handle_, nullptr))); }
 
   // The number of the stream's work so far.

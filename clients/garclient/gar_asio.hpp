@@ -9,22 +9,39 @@
 // When it is readable the ended waits are taken together, and each handler is posted to its
 // associated executor (the client's where it has none), also where the wait could not be started:
 // no handler is called from within async_wait. The signature is void(boost::system::error_code,
-// gar_report). Errors: those of gar.h as gar::error_category(); a wait that was cancelled ends with
-// Asio's own operation_aborted. TimedOut compares equal to boost::system::errc::timed_out, Closed
-// to operation_canceled. A stream of another client is InvalidArgument. Cancellation: per
-// operation, of every type, by the handler's cancellation slot. Executors: outstanding work is kept
-// at the handler's executor, so that run() of its context goes on while the wait is pending, and at
-// the client's context. Allocation: by the handler's allocator. Threads: any may call async_wait,
-// also for one stream at once; what Asio asks of slots and executors holds. The client is made
-// before other threads use it. On the client's context the devices of waits that gard says have
-// ended are asked. Handlers run where their executors run them. Lifetime: the stream must live
-// until the wait has started (a lazy token starts it later). Closing a stream ends its waits with
-// Closed. Pending waits keep the client open: their handlers are called after the last other copy
-// of it went, too. When the context ends first, the handlers of pending waits are destroyed without
-// being called, as Asio's are, and the waits are cancelled; the client may then be given to another
-// context. What is not pending holds nothing of the context. Exceptions: async_wait throws where
-// there is no memory. What a handler throws leaves run(). Needs RTTI. gar_take and gar::driver are
-// for other clients.
+// gar_report).
+//
+// Errors: those of gar.h as gar::error_category(); a wait that was cancelled ends with Asio's own
+// operation_aborted. TimedOut compares equal to boost::system::errc::timed_out, Closed to
+// operation_canceled. A stream of another client, or of one that no context serves, is
+// InvalidArgument.
+//
+// Cancellation: per operation, of every type, by the handler's cancellation slot.
+//
+// Executors: outstanding work is kept at the handler's executor, so that run() of its context goes
+// on while the wait is pending, and at the client's context. Handlers run where their executors run
+// them; on the client's context the devices of waits that gard says have ended are asked.
+//
+// Allocation: by the handler's allocator.
+//
+// Threads: any may call async_wait, also for one stream at once; what Asio asks of slots and
+// executors holds. The client is made before other threads use it.
+//
+// Lifetime of a stream: it must live until the wait has started (a lazy token starts it later).
+// Closing it ends its waits with Closed.
+//
+// Lifetime of the client: pending waits keep it open; their handlers are called after the last
+// other copy of it went, too.
+//
+// Lifetime of the context: when it ends first, the handlers of pending waits are destroyed without
+// being called, as Asio's are, and the waits are cancelled. Nobody serves the client from then on:
+// async_wait is refused with InvalidArgument until it is given to another context. What is not
+// pending holds nothing of the context, so a client whose context ended while nothing was pending
+// does not know of it: give it to another before the next wait.
+//
+// Exceptions: async_wait throws where there is no memory. What a handler throws leaves run().
+//
+// Needs RTTI. gar_take and gar::driver are for other clients.
 #ifndef GAR_ASIO_HPP
 #define GAR_ASIO_HPP
 

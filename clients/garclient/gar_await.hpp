@@ -9,20 +9,30 @@
 //
 // Model: co_await starts the wait and suspends; `drain` takes what has ended and resumes. Nothing
 // else resumes a coroutine, but a wait that cannot be started never suspends it.
+//
 // Threads: a coroutine may await on any thread and is resumed on the one that drains. One thread at
 // a time drains, and only while none does may another destroy a suspended coroutine. The
-// stop_token's stop may be asked for anywhere. A driver ends while nothing awaits anew. Blocking:
-// `run` and `run_until`. `drain` never blocks, but the devices of waits that gard says have ended
-// are asked there, and what coroutines do until they suspend again is done there. Lifetime: the
-// stream must live until the coroutine is suspended; when it is closed while waits are pending they
-// end with Closed. A driver keeps its client open. Its end cancels what is pending and resumes each
-// coroutine, on its own thread, with Cancelled (what leaves a promise then terminates the program);
-// the client may have another driver afterwards. A suspended coroutine may be destroyed: its wait
-// is cancelled and nobody is told. Exceptions: co_await throws gar::failure: TimedOut, Cancelled
-// (by the token), Closed, what the device said, what the wait could not be started for. What leaves
-// a coroutine's promise leaves `drain`; the next drain goes on behind it, without waiting for the
-// descriptor. Needs RTTI. A client whose completions are taken by someone else (gar_asio.hpp,
-// gar_take) cannot have a driver: InvalidArgument.
+// stop_token's stop may be asked for anywhere.
+//
+// Blocking: `run` and `run_until`. `drain` never blocks, but the devices of waits that gard says
+// have ended are asked there, and what coroutines do until they suspend again is done there.
+//
+// Lifetime of a stream: it must live until the coroutine is suspended; when it is closed while
+// waits are pending they end with Closed.
+//
+// Lifetime of a coroutine: a suspended one may be destroyed: its wait is cancelled and nobody is
+// told.
+//
+// Lifetime of a driver: it keeps its client open, and ends while nothing awaits anew. Its end
+// cancels what is pending and resumes each coroutine, on its own thread, with Cancelled (what
+// leaves a promise then terminates the program); the client may have another driver afterwards.
+//
+// Exceptions: co_await throws gar::failure: TimedOut, Cancelled (by the token), Closed, what the
+// device said, what the wait could not be started for. What leaves a coroutine's promise leaves
+// `drain`; the next drain goes on behind it, without waiting for the descriptor.
+//
+// Needs RTTI. A client whose completions are taken by someone else (gar_asio.hpp, gar_take) cannot
+// have a driver: InvalidArgument.
 #ifndef GAR_AWAIT_HPP
 #define GAR_AWAIT_HPP
 
