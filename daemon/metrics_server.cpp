@@ -2,6 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <boost/algorithm/string/predicate.hpp>
+#include <boost/algorithm/string/trim.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -10,6 +13,8 @@
 #include <boost/beast/http.hpp>
 #include <chrono>
 #include <list>
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace gar {
@@ -29,6 +34,47 @@ constexpr auto prometheus_type = "text/plain; version=0.0.4; charset=utf-8";
 error refused(std::string_view what, const loopback& at, const error_code& why) {
   return error(errc::SystemCall,
                {fmt::format("{} {}:{}", what, at.address, at.port), why.message()}, why.value());
+}
+
+// The path of a request's target, which may be a whole URL and have a query.
+std::string_view path_of(std::string_view target) {
+  target = target.substr(0, target.find('?'));
+  constexpr std::string_view scheme = "http://";
+  if (!boost::algorithm::istarts_with(target, scheme)) return target;
+  target.remove_prefix(scheme.size());
+  return target.substr(std::min(target.find('/'), target.size()));
+}
+
+// What is before `separator`, trimmed; `rest` is left with what is behind it.
+std::string next_part(std::string_view& rest, char separator) {
+  const size_t end = std::min(rest.find(separator), rest.size());
+  const std::string part(rest.substr(0, end));
+  rest.remove_prefix(std::min(end + 1, rest.size()));
+  return boost::algorithm::trim_copy(part);
+}
+
+// One element of an Accept line: a weight of 0 is a refusal.
+bool accepts_open_metrics(std::string_view element) {
+  if (!boost::algorithm::iequals(next_part(element, ';'), "application/openmetrics-text")) {
+    return false;
+  }
+  while (!element.empty()) {
+    const std::string parameter = next_part(element, ';');
+    const bool weight = boost::algorithm::istarts_with(parameter, "q=");
+    if (weight && parameter.find_first_not_of("0.", 2) == std::string::npos) return false;
+  }
+  return true;
+}
+
+bool accepts_open_metrics(const http::fields& headers) {
+  const auto [first, last] = headers.equal_range(http::field::accept);
+  for (auto line = first; line != last; ++line) {
+    std::string_view rest = line->value();
+    while (!rest.empty()) {
+      if (accepts_open_metrics(next_part(rest, ','))) return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -158,13 +204,14 @@ void metrics_server::listening::connection::took(error_code failed) {
 void metrics_server::listening::connection::answer() {
   const auto& asked = parser_.get();
   const auto method = asked.method();
-  if (asked.target() != "/metrics") return say(http::status::not_found, "expected /metrics\n");
+  if (path_of(asked.target()) != "/metrics") {
+    return say(http::status::not_found, "expected /metrics\n");
+  }
   if (method != http::verb::get && method != http::verb::head) {
     outgoing_.set(http::field::allow, "GET, HEAD");
     return say(http::status::method_not_allowed, "expected GET\n");
   }
-  const std::string_view accepted = asked[http::field::accept];
-  const bool open = accepted.find("application/openmetrics-text") != std::string_view::npos;
+  const bool open = accepts_open_metrics(asked);
   // The timer of the reading ends with it; the answer has its turn when it has it.
   stream_.expires_never();
   server_->render_(open ? metrics_dialect::open_metrics : metrics_dialect::prometheus,

@@ -117,6 +117,41 @@ TEST_F(metrics_port, speaks_the_dialect_that_is_accepted) {
   EXPECT_EQ(asked_, std::vector{metrics_dialect::open_metrics});
 }
 
+TEST_F(metrics_port, reads_every_line_and_weight_of_what_is_accepted) {
+  serve();
+  const auto asked_with = [this](const std::string& accept) {
+    exchange("GET /metrics HTTP/1.1\r\nHost: a\r\n" + accept + "\r\n");
+    return asked_.empty() ? std::nullopt : std::optional(asked_.back());
+  };
+  for (const char* accept : {"Accept: text/plain\r\nAccept: application/openmetrics-text\r\n",
+                             "Accept: Application/OpenMetrics-Text ; q=0.001\r\n",
+                             "Accept: text/plain;q=0,application/openmetrics-text\r\n"}) {
+    EXPECT_EQ(asked_with(accept), metrics_dialect::open_metrics) << accept;
+  }
+  for (const char* accept :
+       {"", "Accept: application/openmetrics-text;q=0\r\n",
+        "Accept: application/openmetrics-text; version=1.0.0; q=0.000, text/plain\r\n",
+        "Accept: application/openmetrics-textual\r\n"}) {
+    EXPECT_EQ(asked_with(accept), metrics_dialect::prometheus) << accept;
+  }
+}
+
+TEST_F(metrics_port, answers_whatever_the_target_says_beside_its_path) {
+  serve();
+  for (const char* target : {"/metrics?x=1", "/metrics?", "http://127.0.0.1:9746/metrics",
+                             "HTTP://localhost/metrics?format=a"}) {
+    const std::string heard =
+        exchange("GET " + std::string(target) + " HTTP/1.1\r\nHost: a\r\n\r\n");
+    EXPECT_TRUE(heard.starts_with("HTTP/1.1 200 OK\r\n")) << target << heard;
+  }
+  for (const char* target : {"/metricsx", "/metrics/", "/?/metrics", "http://localhost", "*",
+                             "ftp://localhost/metrics", "http://localhost?/metrics"}) {
+    const std::string heard =
+        exchange("GET " + std::string(target) + " HTTP/1.1\r\nHost: a\r\n\r\n");
+    EXPECT_TRUE(heard.starts_with("HTTP/1.1 404")) << target << heard;
+  }
+}
+
 TEST_F(metrics_port, answers_a_head_without_the_text) {
   serve();
   const std::string heard = exchange("HEAD /metrics HTTP/1.1\r\nHost: a\r\n\r\n");
