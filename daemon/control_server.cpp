@@ -119,7 +119,7 @@ void control_server::listening::connection::took(error_code failed, size_t bytes
   if ((failed && !last) || bytes == 0) return close();
   std::string request = incoming_.substr(0, last ? bytes : bytes - 1);
   incoming_.erase(0, bytes);
-  deadline_.cancel();
+  deadline_.expires_at(asio::steady_timer::time_point::max());
   server_->answer_(std::move(request), [self = shared_from_this(), last](std::string answer) {
     self->write(std::move(answer) + "\n", !last);
   });
@@ -146,7 +146,9 @@ void control_server::listening::connection::close_after(uint64_t ns) {
   // The timer holds no ownership: a connection that has ended must not be kept for it.
   deadline_.async_wait([weak = weak_from_this()](error_code cancelled) {
     const auto self = weak.lock();
-    if (!cancelled && self) self->close();
+    // One that ran out before it was moved could not be cancelled any more.
+    const bool moved = self && self->deadline_.expiry() > asio::steady_timer::clock_type::now();
+    if (!cancelled && self && !moved) self->close();
   });
 }
 

@@ -9,8 +9,9 @@
 // Invariants: a line has at most proto::control_line_bytes_max bytes; a longer one is refused and
 // its connection closed. A connection has one answer in flight and its next request is not read
 // before that was taken, so a peer that does not read costs one answer for `write_ns_max`. At most
-// `connections_max` connections; one more is told LimitClients and closed. What follows the last
-// newline when the peer has ended is a request too.
+// `connections_max` connections are read from; one more is told LimitClients and closed, unread,
+// which keeps it for `write_ns_max` at most. What follows the last newline when the peer has ended
+// is a request too.
 // Threads: the io context's. Blocking: never, but for what `answer` does.
 // Ownership: the listening socket; `answer` is called while the server lives. The server ends with
 // `stop` or with its io context.

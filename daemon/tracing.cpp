@@ -20,14 +20,16 @@ void tracing::end_after(duration how_long) {
     if (cancelled) return;
     on_ = false;
     to_(nullptr);
-    forget_after(kept_for);
+    forget_after(kept_for_);
   });
 }
 
 void tracing::forget_after(duration how_long) {
   timer_.expires_after(std::chrono::nanoseconds(how_long.ns));
   timer_.async_wait([this](const boost::system::error_code& cancelled) {
-    if (!cancelled) now_.reset();
+    // One that ran out before it was set anew could not be cancelled any more.
+    const bool set_anew = timer_.expiry() > boost::asio::steady_timer::clock_type::now();
+    if (!cancelled && !set_anew) now_.reset();
   });
 }
 
@@ -44,7 +46,7 @@ result<tracing::part> tracing::read(uint64_t which, size_t most) {
     timer_.cancel();
     now_.reset();
   } else if (!on_) {
-    forget_after(kept_for);
+    forget_after(kept_for_);
   }
   return p;
 }

@@ -25,8 +25,10 @@ class tracing {
   static constexpr duration longest = from_ms(600'000);
 
   // `to` is told where the executor writes from now on; none: nowhere.
-  tracing(boost::asio::io_context& io, std::function<void(std::shared_ptr<wait_trace>)> to)
-      : timer_(io), to_(std::move(to)) {}
+  // One that is over is kept for `kept_for` from its end, and from each reading.
+  tracing(boost::asio::io_context& io, std::function<void(std::shared_ptr<wait_trace>)> to,
+          duration kept_for = from_ms(30'000))
+      : kept_for_(kept_for), timer_(io), to_(std::move(to)) {}
 
   // The trace's number.
   result<uint64_t> start(duration how_long);
@@ -39,11 +41,10 @@ class tracing {
   result<part> read(uint64_t which, size_t most);
 
  private:
-  static constexpr duration kept_for = from_ms(30'000);
-
   void end_after(duration how_long);
   void forget_after(duration how_long);
 
+  const duration kept_for_;
   boost::asio::steady_timer timer_;
   std::function<void(std::shared_ptr<wait_trace>)> to_;
   std::shared_ptr<wait_trace> now_;

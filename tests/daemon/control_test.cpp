@@ -9,6 +9,8 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "daemon/answer_json.hpp"
 #include "daemon/control_server.hpp"
@@ -253,6 +255,7 @@ class served : public testing::Test {
         io_, std::move(*listener),
         [this](const std::string& request, const control_server::done_function& done) {
           ++answered_;
+          if (hold_) return held_.push_back(done);
           done("<" + request + ">" + std::string(padding_bytes_, '.'));
         },
         bounds);
@@ -297,6 +300,8 @@ class served : public testing::Test {
   std::string path_;
   size_t padding_bytes_ = 0;
   int answered_ = 0;
+  bool hold_ = false;
+  std::vector<control_server::done_function> held_;
 };
 
 TEST_F(served, a_line_is_answered_with_a_line) {
@@ -382,6 +387,20 @@ TEST_F(served, a_silent_peer_is_closed_after_the_idle_bound) {
   io_.restart();
   io_.run_for(std::chrono::milliseconds(20));
   EXPECT_EQ(receive(peer), "|");
+}
+
+// The deadline was over before the request was read, and both came up in one turn.
+TEST_F(served, a_request_at_the_idle_bound_is_answered_all_the_same) {
+  serve({.idle_ns_max = 500'000'000});
+  hold_ = true;
+  const unique_fd peer = connect();
+  ASSERT_EQ(::send(peer.get(), "one\n", 4, MSG_NOSIGNAL), 4);
+  std::this_thread::sleep_for(std::chrono::milliseconds(600));
+  turn();
+  ASSERT_EQ(held_.size(), 1u);
+  EXPECT_EQ(receive(peer), "");
+  held_.front()("late");
+  EXPECT_EQ(receive(peer), "late\n");
 }
 
 TEST_F(served, a_peer_that_does_not_take_its_answer_in_time_is_closed) {

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <functional>
+#include <thread>
 
 namespace gar {
 namespace {
@@ -70,6 +71,29 @@ TEST_F(traced, is_not_over_before_the_executor_has_let_go_of_it) {
   const auto last = traces_.read(which, 10);
   EXPECT_EQ(last->waits.size(), 1u);
   EXPECT_TRUE(last->ended);
+}
+
+// The time it is kept was over before the reading, and both came up in one turn.
+TEST_F(traced, is_kept_for_a_reading_that_comes_as_it_is_to_be_forgotten) {
+  tracing briefly(
+      io_, [this](std::shared_ptr<wait_trace> to) { executor_ = std::move(to); }, from_ms(200));
+  const uint64_t which = *briefly.start(from_ms(1));
+  end_a_wait();
+  end_a_wait();
+  run_until([&] { return !executor_; });
+  bool read_once = false;
+  boost::asio::steady_timer first(io_, boost::asio::steady_timer::time_point{});
+  first.async_wait([&](const boost::system::error_code&) {
+    read_once = true;
+    EXPECT_EQ(briefly.read(which, 1)->waits.size(), 1u);
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  io_.restart();
+  io_.poll();
+  ASSERT_TRUE(read_once);
+  const auto kept = briefly.read(which, 1);
+  ASSERT_TRUE(kept) << kept.error().text();
+  EXPECT_EQ(kept->waits.size(), 1u);
 }
 
 TEST_F(traced, a_part_that_is_full_is_not_the_last) {
