@@ -348,11 +348,11 @@ void engine::note(event_kind what, std::string text, uint16_t code) {
 }
 
 result<uint64_t> engine::trace(duration how_long) {
-  return parts_->traces.start(how_long);
+  return parts_->traces.start(how_long, parts_->clock.now());
 }
 
 result<tracing::part> engine::read_trace(uint64_t which) {
-  return parts_->traces.read(which, traced_waits_per_part);
+  return parts_->traces.read(which, traced_waits_per_part, parts_->clock.now());
 }
 
 std::vector<client_snapshot> engine::clients(const request_scope& scope, list_place& at) const {

@@ -5,8 +5,11 @@
 
 namespace gar {
 
-result<uint64_t> tracing::start(duration how_long) {
-  if (now_) return error(errc::OutOfState, {"a trace", "while another one is on or being read"});
+result<uint64_t> tracing::start(duration how_long, instant now) {
+  if (now_ && now - read_at_ < unread_max) {
+    return error(errc::OutOfState, {"a trace", "while another one is on or being read"});
+  }
+  read_at_ = now;
   now_ = std::make_shared<wait_trace>();
   on_ = true;
   to_(now_);
@@ -17,7 +20,7 @@ result<uint64_t> tracing::start(duration how_long) {
 void tracing::end_after(duration how_long) {
   timer_.expires_after(std::chrono::nanoseconds(how_long.ns));
   timer_.async_wait([this](const boost::system::error_code& cancelled) {
-    if (cancelled) return;
+    if (cancelled || set_anew()) return;
     on_ = false;
     to_(nullptr);
     forget_after(kept_for_);
@@ -27,14 +30,18 @@ void tracing::end_after(duration how_long) {
 void tracing::forget_after(duration how_long) {
   timer_.expires_after(std::chrono::nanoseconds(how_long.ns));
   timer_.async_wait([this](const boost::system::error_code& cancelled) {
-    // One that ran out before it was set anew could not be cancelled any more.
-    const bool set_anew = timer_.expiry() > boost::asio::steady_timer::clock_type::now();
-    if (!cancelled && !set_anew) now_.reset();
+    if (!cancelled && !set_anew()) now_.reset();
   });
 }
 
-result<tracing::part> tracing::read(uint64_t which, size_t most) {
+// One that ran out before it was set anew could not be cancelled any more.
+bool tracing::set_anew() const {
+  return timer_.expiry() > boost::asio::steady_timer::clock_type::now();
+}
+
+result<tracing::part> tracing::read(uint64_t which, size_t most, instant now) {
   if (!now_ || which != number_) return error(errc::Closed, {"trace " + std::to_string(which)});
+  read_at_ = now;
   part p;
   // Looked at before the waits: what it lets go of was written before.
   const bool executor_left = !on_ && now_.use_count() == 1;
