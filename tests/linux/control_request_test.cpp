@@ -43,7 +43,9 @@ class refusing_listener {
       if (::poll(&one, 1, 10) != 1) continue;
       auto peer = accept_from(listener_.get());
       if (!peer || !*peer) continue;
-      if (!says.empty()) EXPECT_TRUE(send_message((*peer)->get(), says));
+      if (!says.empty()) {
+        EXPECT_TRUE(send_message((*peer)->get(), says));
+      }
       end_connection((*peer)->get());
     }
   }
