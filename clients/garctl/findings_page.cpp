@@ -60,9 +60,7 @@ bool is_unit(std::string_view word) {
 // Where a word that is longer than a line is cut: behind a mark that parts it, else between any two
 // characters.
 size_t cut_of(std::string_view word, size_t columns) {
-  size_t cut = 0;
-  for (size_t i = 0; i < word.size() && columns_of(word.substr(0, i + 1)) <= columns; ++i)
-    cut = i + 1;
+  const size_t cut = extent_within(word, columns).bytes;
   const size_t mark = word.substr(0, cut).find_last_of(",;+/:");
   return mark == std::string_view::npos || mark == 0 || cut == word.size() ? cut : mark + 1;
 }

@@ -2,6 +2,11 @@
 
 #include <fmt/core.h>
 
+#include <array>
+#include <clocale>
+#include <cwchar>
+#include <utility>
+
 namespace gar {
 namespace {
 
@@ -9,10 +14,10 @@ constexpr uint64_t us_ns = 1'000;
 constexpr uint64_t ms_ns = 1'000'000;
 constexpr uint64_t s_ns = 1'000'000'000;
 
-// Three digits that count: "1.23", "12.3", "123".
+// Three digits that count: "1.23", "12.3", "123". The limits are those of what rounds up.
 std::string three_digits(uint64_t value, uint64_t unit, std::string_view name) {
   const double shown = static_cast<double>(value) / static_cast<double>(unit);
-  const int decimals = shown < 10 ? 2 : shown < 100 ? 1 : 0;
+  const int decimals = shown < 9.995 ? 2 : shown < 99.95 ? 1 : 0;
   return fmt::format("{:.{}f} {}", shown, decimals, name);
 }
 
@@ -24,9 +29,61 @@ std::string readable_minutes(uint64_t seconds) {
   return fmt::format("{} min {} s", minutes, seconds % 60);
 }
 
-constexpr bool is_continuation(unsigned char c) {
-  return (c & 0xc0) == 0x80;
+// One character, and 0xfffd and one byte for what is none.
+struct character {
+  char32_t point = 0;
+  size_t bytes = 1;
+};
+
+character first_character(std::string_view text) {
+  const auto byte = [text](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return {lead, 1};
+  const size_t bytes = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
+  if (bytes == 1 || text.size() < bytes) return {0xfffd, 1};
+  char32_t point = lead & (0x7f >> bytes);
+  for (size_t i = 1; i < bytes; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return {0xfffd, 1};
+    point = point << 6 | (byte(i) & 0x3f);
+  }
+  return {point, bytes};
 }
+
+// What a terminal obeys: controls, and what reorders or hides the text around it.
+bool is_obeyed(char32_t point) {
+  constexpr std::array<std::pair<char32_t, char32_t>, 6> obeyed{{{0x00, 0x1f},
+                                                                 {0x7f, 0x9f},
+                                                                 {0x200b, 0x200f},
+                                                                 {0x2028, 0x202e},
+                                                                 {0x2066, 0x2069},
+                                                                 {0xfeff, 0xfeff}}};
+  for (const auto& [first, last] : obeyed) {
+    if (point >= first && point <= last) return true;
+  }
+  return false;
+}
+
+// Widths as Unicode has them, whatever the locale of this process is.
+class unicode_widths {
+ public:
+  unicode_widths() : before_(::uselocale(utf8())) {}
+  ~unicode_widths() { ::uselocale(before_); }
+  unicode_widths(const unicode_widths&) = delete;
+  unicode_widths& operator=(const unicode_widths&) = delete;
+
+  // Of what has none: one.
+  size_t columns_of(char32_t point) const {
+    const int columns = ::wcwidth(static_cast<wchar_t>(point));
+    return columns < 0 ? 1 : static_cast<size_t>(columns);
+  }
+
+ private:
+  static locale_t utf8() {
+    static const locale_t made = ::newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+    return made;  // none: the locale stays
+  }
+  locale_t before_;
+};
 
 }  // namespace
 
@@ -46,32 +103,43 @@ std::string readable_kib(uint64_t kib) {
 
 std::string readable_text(std::string_view text) {
   std::string shown;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    const auto following = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
-    if (c < 0x20 || c == 0x7f) {
-      shown += fmt::format("\\x{:02x}", c);
-    } else if (c == 0xc2 && following >= 0x80 && following < 0xa0) {
-      shown += fmt::format("\\x{:02x}\\x{:02x}", c, following);
-      ++i;
-    } else {
-      shown += text[i];
+  while (!text.empty()) {
+    const character next = first_character(text);
+    for (const char c : text.substr(0, next.bytes)) {
+      shown += is_obeyed(next.point) ? fmt::format("\\x{:02x}", static_cast<unsigned char>(c))
+                                     : std::string(1, c);
     }
+    text.remove_prefix(next.bytes);
   }
   return shown;
 }
 
-size_t columns_of(std::string_view text) {
-  size_t columns = 0;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\x1b') {
-      i = text.find('m', i);
-      if (i == std::string_view::npos) break;
-    } else if (!is_continuation(static_cast<unsigned char>(text[i]))) {
-      ++columns;
+text_extent extent_within(std::string_view text, size_t columns_max) {
+  const unicode_widths widths;
+  text_extent taken;
+  while (taken.bytes < text.size()) {
+    const std::string_view left = text.substr(taken.bytes);
+    if (left.front() == '\x1b') {
+      const size_t end = left.find('m');
+      taken.bytes += end == std::string_view::npos ? left.size() : end + 1;
+      continue;
     }
+    const character next = first_character(left);
+    const size_t columns = widths.columns_of(next.point);
+    if (columns > columns_max - taken.columns) break;
+    taken.columns += columns;
+    taken.bytes += next.bytes;
   }
-  return columns;
+  return taken;
+}
+
+size_t columns_of(std::string_view text) {
+  return extent_within(text, SIZE_MAX).columns;
+}
+
+std::string fitted(std::string_view text, size_t columns) {
+  const text_extent shown = extent_within(text, columns);
+  return std::string(text.substr(0, shown.bytes)).append(columns - shown.columns, ' ');
 }
 
 }  // namespace gar

@@ -65,8 +65,8 @@ void top_screen::draw(const top_view& view) {
 std::optional<int> top_screen::key_within(duration patience) {
   ::timeout(static_cast<int>(patience.ns / 1'000'000));
   const int key = ::getch();
-  if (key == KEY_DOWN) return 'j';
-  if (key == KEY_UP) return 'k';
+  if (key == KEY_DOWN) return top_view::down_key;
+  if (key == KEY_UP) return top_view::up_key;
   if (key == ERR || key == KEY_RESIZE) return std::nullopt;
   return key;
 }

@@ -18,11 +18,12 @@ constexpr size_t name_columns_min = 8;
 constexpr int escape_key = 27;
 constexpr int backspace_keys[] = {8, 127, 0407};  // the last as ncurses names it
 
-// "950ns", "12.3us", "4.56ms", "1.23s", "75s", "12min", "30h": six columns at most.
+// "950ns", "12.3us", "4.56ms", "1.23s", "75s", "12min", "30h": six columns at most, so that the
+// limits are those of what rounds up.
 std::string short_ns(uint64_t ns) {
   const auto scaled = [ns](double unit, const char* name) {
     const double shown = static_cast<double>(ns) / unit;
-    return fmt::format("{:.{}f}{}", shown, shown < 10 ? 2 : shown < 100 ? 1 : 0, name);
+    return fmt::format("{:.{}f}{}", shown, shown < 9.995 ? 2 : shown < 99.95 ? 1 : 0, name);
   };
   if (ns < 1'000) return fmt::format("{}ns", ns);
   if (ns < 1'000'000) return scaled(1e3, "us");
@@ -43,19 +44,6 @@ std::string short_count(double value) {
 
 std::string short_or_dash(const std::optional<uint64_t>& ns) {
   return ns ? short_ns(*ns) : "-";
-}
-
-// Cut or filled to so many columns; a code point is one.
-std::string fitted(std::string_view text, size_t columns) {
-  std::string shown;
-  size_t used = 0;
-  for (size_t i = 0; i < text.size() && used < columns; ++used) {
-    size_t next = i + 1;
-    while (next < text.size() && (static_cast<unsigned char>(text[next]) & 0xc0) == 0x80) ++next;
-    shown += text.substr(i, next - i);
-    i = next;
-  }
-  return shown.append(columns - used, ' ');
 }
 
 uint64_t count_or_0(const json::value& from, std::string_view path) {
@@ -240,11 +228,13 @@ bool top_view::key(int c) {
       filtering_ = true;
       filter_.clear();
       break;
+    case down_key:
     case 'j':
-      ++scrolled_;
+      scrolled_ = std::min(scrolled_, scroll_max_) + 1;
       break;
+    case up_key:
     case 'k':
-      scrolled_ -= std::min<size_t>(scrolled_, 1);
+      scrolled_ = std::max<size_t>(std::min(scrolled_, scroll_max_), 1) - 1;
       break;
     default:
       break;
@@ -297,15 +287,16 @@ std::vector<top_view::line> top_view::head(size_t columns) const {
       {look::plain, fmt::format("CPU given back: {:.2f} cores (spinning would burn {:.2f}, "
                                 "gard takes {:.2f})",
                                 given, waited_cores_, gard_cores_)});
-  std::string state =
+  // What the rows are is cut last.
+  std::string state = failure_.empty() ? "" : failure_ + "  ";
+  if (paused_) state += "PAUSED  ";
+  state +=
       fmt::format("lost stores {}, early words {}, failed {}  {} by {}{}",
                   count_text(status_, "waits.lost_store"), count_text(status_, "waits.early_word"),
                   count_text(status_, "waits.failed"), name_of(list_),
                   orders[static_cast<size_t>(order_)], upwards_ ? ", upwards" : "");
   if (filtering_ || !filter_.empty()) state += "  filter: " + filter_ + (filtering_ ? "_" : "");
-  if (paused_) state += "  PAUSED";
-  all.push_back({failure_.empty() ? look::plain : look::bad,
-                 failure_.empty() ? state : state + "  " + failure_});
+  all.push_back({failure_.empty() ? look::plain : look::bad, state});
   const size_t name = std::max(name_columns_min, columns - std::min(columns, numbers_columns));
   all.push_back(
       {look::head, fitted(name_of(list_), name) +
@@ -331,8 +322,8 @@ std::vector<top_view::line> top_view::lines(size_t columns, size_t rows) const {
     if (filter_.empty() || r.name.find(filter_) != std::string::npos) shown.push_back(&r);
   }
   const size_t room = rows > all.size() + 1 ? rows - all.size() - 1 : 0;
-  const size_t most = shown.size() > room ? shown.size() - room : 0;
-  const size_t from = std::min(scrolled_, most);
+  scroll_max_ = shown.size() > room ? shown.size() - room : 0;
+  const size_t from = std::min(scrolled_, scroll_max_);
   for (size_t i = from; i < shown.size() && i - from < room; ++i) {
     all.push_back({line::look::plain, row_text(*shown[i], columns)});
   }

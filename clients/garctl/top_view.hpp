@@ -51,6 +51,9 @@ class top_view {
   // gard did not answer: why; the rows stay as they were.
   void failed(std::string why) { failure_ = std::move(why); }
 
+  // Keys that are no character, above all that are.
+  static constexpr int up_key = 0x110000;
+  static constexpr int down_key = 0x110001;
   // false: the person wants to leave.
   bool key(int c);
 
@@ -93,6 +96,8 @@ class top_view {
   bool filtering_ = false;
   std::string filter_;
   size_t scrolled_ = 0;
+  mutable size_t scroll_max_ =
+      0;  // of the lines that were asked for last: what the keys start from
   std::string failure_;
   uint64_t last_ns_ = 0;  // 0: no look of this list yet
   std::map<std::string, counts> before_;

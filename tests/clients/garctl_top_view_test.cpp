@@ -146,6 +146,63 @@ TEST_F(screen, a_gard_that_is_gone_is_said_and_what_was_seen_stays) {
   EXPECT_NE(line_with("1: a"), "");
 }
 
+TEST_F(screen, a_gard_that_is_gone_is_said_before_what_may_be_cut) {
+  look(1000, client(1, "a", 1, 1));
+  keys("/averylongfilter12345\n ");
+  view.failed("gard is not reachable");
+  EXPECT_NE(line_with("gard is not reachable"), "");
+  EXPECT_NE(line_with("PAUSED"), "");
+}
+
+TEST_F(screen, wide_characters_take_their_columns_and_none_reorders_a_row) {
+  std::string wide;
+  for (int i = 0; i < 30; ++i) wide += "\\u6f22";
+  look(1000, client(1, wide, 1, 1) + "," + client(2, "a\\u202eb\\ufeff", 1, 1));
+  const std::string row = line_with("\u6f22");
+  size_t characters = 0;
+  for (const char c : row) characters += (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+  // "1: ", ten characters of two columns each, and the numbers.
+  EXPECT_EQ(characters, 80u - 10u);
+  EXPECT_EQ(columns_of(row), 80u);
+  EXPECT_EQ(text().find("\u202e"), std::string::npos);
+  EXPECT_EQ(text().find("\ufeff"), std::string::npos);
+  EXPECT_NE(text().find("a\\xe2\\x80\\xaeb"), std::string::npos) << text();
+  EXPECT_EQ(columns_of("e\u0301"), 1u);
+}
+
+TEST_F(screen, a_delay_that_rounds_up_keeps_its_row_in_the_window) {
+  for (const std::string ns : {"9994", "9996", "99940", "99960", "9996000"}) {
+    std::string entry = client(1, "trainer", 1, 1);
+    entry.replace(entry.find("1500"), 4, ns);
+    look(1000, entry);
+    const std::string row = line_with("trainer");
+    EXPECT_EQ(row.size(), 80u) << row;
+    EXPECT_EQ(row.substr(row.size() - 4), "0.00") << row;
+  }
+  EXPECT_EQ(readable_ns(9'996), "10.0 us");
+  EXPECT_EQ(readable_ns(99'960), "100 us");
+}
+
+TEST_F(screen, scrolling_beyond_the_end_is_taken_back_at_once) {
+  std::string many = client(1, "a", 1, 1);
+  for (int i = 2; i <= 50; ++i) many += "," + client(i, "x", 1, 1);
+  look(1000, many);
+  EXPECT_NE(line_with("1: a"), "");
+  keys(std::string(500, 'j'));
+  EXPECT_NE(line_with("50: x"), "");
+  EXPECT_TRUE(view.key(top_view::up_key));
+  EXPECT_EQ(line_with("50: x"), "");
+  EXPECT_NE(line_with("49: x"), "");
+}
+
+TEST_F(screen, an_arrow_is_no_part_of_a_filter) {
+  look(1000, client(1, "a", 1, 1));
+  keys("/");
+  EXPECT_TRUE(view.key(top_view::up_key));
+  EXPECT_TRUE(view.key(top_view::down_key));
+  EXPECT_NE(line_with("filter: _"), "");
+}
+
 TEST_F(screen, q_ends_it_and_scrolling_stops_at_the_ends) {
   std::string many = client(1, "a", 1, 1);
   for (int i = 2; i <= 50; ++i) many += "," + client(i, "x", 1, 1);

@@ -56,7 +56,9 @@ def top_on_a_terminal_shows_lists_and_gives_the_terminal_back(node):
     screen.shows("q: quit")
     screen.type("s")
     screen.shows("stream 1")
-    screen.type("/nobody\n")
+    screen.type("/\x1bOA")  # an arrow is no text
+    screen.shows("filter: _")
+    screen.type("\n/nobody\n")
     screen.shows("match the filter")
     screen.type("q")
     require(screen.process.wait(30) == 0, "garctl's exit status")
