@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "clients/garctl/gard_link.hpp"
+#include "clients/garctl/readable.hpp"
 #include "clients/garctl/replies.hpp"
 #include "clients/garctl/top_screen.hpp"
 #include "clients/garctl/top_view.hpp"
@@ -34,6 +35,11 @@ std::optional<reply> look(const gard_link& link, top_view& view) {
   now.entries = std::move(*listed);
   view.take(now);
   return std::nullopt;
+}
+
+std::string failure_text(const reply& got) {
+  if (const auto* refused = std::get_if<refusal>(&got)) return readable_text(refused->text);
+  return std::get<unreachable>(got).silent ? "gard is silent" : "gard is not reachable";
 }
 
 int print_pages(const command_line& line, const gard_link& link, terminal& with) {
@@ -65,7 +71,7 @@ int show(const command_line& line, const gard_link& link, terminal& with) {
     // Another list has its first rows at once, and its rates a moment later.
     const bool other = view.list() != before;
     if (!other && now < next_look) continue;
-    if (look(link, view)) view.failed("gard is not reachable");
+    if (const auto failed = look(link, view)) view.failed(failure_text(*failed));
     next_look = steady_clock().now() + between_looks / (other ? 2 : 1);
   }
   return status_fine;
