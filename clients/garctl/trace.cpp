@@ -4,6 +4,7 @@
 
 #include <boost/json/serialize.hpp>
 #include <optional>
+#include <utility>
 
 #include "clients/garctl/answer_fields.hpp"
 #include "clients/garctl/chrome_trace.hpp"
@@ -24,23 +25,29 @@ class tracer {
  public:
   tracer(const gard_link& link, output_file& file) : link_(link), file_(file), into_(file.text()) {}
 
-  // nullopt: gard was read to the end of the trace, or the file takes no more.
+  // nullopt: gard was read to the end of the trace, or the file takes no more. What was read before
+  // a failure is a whole trace too.
   std::optional<reply> read(uint64_t which) {
     name();  // who leaves before its first wait was read
+    std::optional<reply> failed;
     while (!file_.failure()) {
-      const reply got = link_.change({{"op", "trace_read"}, {"trace", which}});
+      reply got = link_.change({{"op", "trace_read"}, {"trace", which}});
       const auto* part = std::get_if<json::value>(&got);
-      if (!part) return got;
+      if (!part) {
+        failed = std::move(got);
+        break;
+      }
       if (into_.add(*part)) name();  // who comes and leaves meanwhile too
       lost_ = count_field(*part, "lost").value_or(0);
-      if (flag_field(*part, "ended")) break;
+      // Without the field it is another version's answer, and no other will have it.
+      if (flag_field(*part, "ended") || !field_at(*part, "ended")) break;
       if (list_field(*part, "waits").empty()) {
         (void)thread_timer().sleep_until(steady_clock().now() + pause);
       }
     }
-    name();
+    if (!failed) name();
     into_.end(lost_);
-    return std::nullopt;
+    return failed;
   }
   uint64_t waits() const { return into_.waits(); }
   uint64_t lost() const { return lost_; }
@@ -82,12 +89,14 @@ int trace(const command_line& line, terminal& with) {
   const auto* answer = std::get_if<json::value>(&begun);
   if (!answer) return print_failure(begun, with);
   tracer reads(*link, **file);
-  if (const auto failed = reads.read(count_field(*answer, "trace").value_or(0))) {
-    return print_failure(*failed, with);
-  }
+  const auto failed = reads.read(count_field(*answer, "trace").value_or(0));
+  if (failed && reads.waits() == 0) return print_failure(*failed, with);
   if (const auto wrong = (*file)->keep()) return print_cannot_write(line.output, *wrong, with);
   say(line, reads, with);
-  return status_fine;
+  if (!failed) return status_fine;
+  (void)print_failure(*failed, with);
+  with.err << "the trace ends where gard went\n";
+  return status_refused;
 }
 
 }  // namespace gar

@@ -3,7 +3,8 @@
 // Asks gard to note each wait's times for so long, reads them while they come, and writes them as
 // they are read, so that neither keeps more than a part of them.
 //
-// Invariants: the file is whole JSON when this ends with 0; else those of output_file.
+// Invariants: the file is whole JSON, or as it was; where gard went meanwhile it has what was read
+// until then, and this ends with 1.
 // Threads: one. Blocking: for the time asked, and while the rest is read. Errors: as requests.hpp;
 // 1 too where the file cannot be written, which is said before gard is asked, or as soon as it is
 // full.

@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <boost/json/parse.hpp>
+#include <fstream>
+#include <functional>
 #include <sstream>
 
 #include "clients/garctl/gard_link.hpp"
@@ -206,6 +209,48 @@ TEST_F(garctl_requests, a_fallback_is_shown_with_its_number_and_remedy) {
   EXPECT_THAT(got.out, HasSubstr("naive\n            requested: io-uring"));
   EXPECT_THAT(got.out, HasSubstr("0x0003 ExecutorFallback: because"));
   EXPECT_THAT(got.out, HasSubstr("Enable what is missing"));
+}
+
+constexpr const char* one_wait =
+    R"({"waits":[{"id":1,"client_id":2,"stream":3,"start_ns":1,"seen_ns":2,)"
+    R"("notified_ns":3}],"lost":0)";
+
+outcome trace_from(const std::string& control, const std::string& file,
+                   const std::function<std::string()>& next_part) {
+  fake_gard gard(control, socket_type::stream, [&](const std::string& request) -> std::string {
+    if (request.find("trace_read") != std::string::npos) return next_part();
+    return R"({"ok":true,"result":{"trace":1}})";
+  });
+  command_line line;
+  line.asked = verb::trace;
+  line.span = from_ms(1);
+  line.output = file;
+  return run(line);
+}
+
+TEST_F(garctl_requests, a_trace_keeps_what_was_read_before_gard_went) {
+  const std::string file = directory_.file("trace.json");
+  int asked = 0;
+  const outcome got = trace_from(control_, file, [&asked]() -> std::string {
+    if (++asked == 1)
+      return R"({"ok":true,"result":)" + std::string(one_wait) + R"(,"ended":false}})";
+    return R"({"ok":false,"error":{"code":24,"name":"Closed","text":"trace 1","remedy":""}})";
+  });
+  EXPECT_EQ(got.status, 1);
+  EXPECT_THAT(got.out, HasSubstr("1 waits in"));
+  EXPECT_THAT(got.err, HasSubstr("the trace ends where gard went"));
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  EXPECT_TRUE(boost::json::parse(text.str()).is_object());
+}
+
+// A gard of another version that did not say whether it ended was asked for ever.
+TEST_F(garctl_requests, a_trace_ends_where_gard_does_not_say_whether_it_did) {
+  const outcome got = trace_from(control_, directory_.file("trace.json"), [] {
+    return R"({"ok":true,"result":)" + std::string(one_wait) + "}}";
+  });
+  EXPECT_EQ(got.status, 0);
+  EXPECT_THAT(got.out, HasSubstr("1 waits in"));
 }
 
 }  // namespace
