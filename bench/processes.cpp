@@ -12,6 +12,7 @@
 
 #include "lib/linux/thread_placement.hpp"
 #include "lib/linux/timer_slack.hpp"
+#include "lib/linux/word_wait.hpp"
 
 namespace gar::bench {
 namespace {
@@ -106,6 +107,14 @@ void settle_child(unsigned core, bool preempts) {
   (void)pin_thread(core).has_value();
   (void)set_timer_slack_ns(timer_slack_ns_least).has_value();
   if (preempts) (void)schedule_fifo(1).has_value();
+}
+
+void keep_awake(unsigned core) {
+  (void)pin_thread(core).has_value();
+  const sched_param none{};
+  if (::sched_setscheduler(0, SCHED_IDLE, &none) != 0)
+    throw cannot_measure("SCHED_IDLE is refused");
+  for (;;) detail::relax_cpu();
 }
 
 uint64_t cpu_ns_of(pid_t pid) {

@@ -87,6 +87,9 @@ class on_core {
 // spinning thread of its core.
 void settle_child(unsigned core, bool preempts);
 
+// For a child: keeps a core from halting, and runs there only while nobody else would.
+[[noreturn]] void keep_awake(unsigned core);
+
 // CPU time of a whole process so far; 0 where it is gone.
 uint64_t cpu_ns_of(pid_t pid);
 uint64_t own_cpu_ns();
