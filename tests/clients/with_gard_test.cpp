@@ -450,14 +450,19 @@ TEST_P(with_gard, a_timeout_is_gards_to_count_and_the_owners_to_keep) {
   start_and_open(s);
   gar_wait_options o = wait_options();
   o.timeout_ns = 20 * ms;
-  const uint64_t sequence = submit_and_record(1000 * ms);
   gar_report r{};
-  EXPECT_EQ(gar_wait(stream_, sequence, &o, &r), GAR_E_TIMED_OUT);
-  EXPECT_GE(r.wait_ns, 20 * ms);
-  EXPECT_TRUE(gard_->received<proto::cancel>().empty());
+  size_t cancels = 0;
+  // On a machine that is busy gard's word may come too late, and the owner's own end is first.
+  EXPECT_TRUE(comes_to_hold([&] {
+    const uint64_t sequence = submit_and_record(1000 * ms);
+    EXPECT_EQ(gar_wait(stream_, sequence, &o, &r), GAR_E_TIMED_OUT);
+    EXPECT_GE(r.wait_ns, 20 * ms);
+    const size_t now = gard_->received<proto::cancel>().size();
+    return now == std::exchange(cancels, now);
+  }));
   o.timeout_ns = 30 * ms;  // gard says nothing this time
-  EXPECT_EQ(gar_wait(stream_, sequence, &o, &r), GAR_E_TIMED_OUT);
-  EXPECT_EQ(gard_->await<proto::cancel>(1).size(), 1u);
+  EXPECT_EQ(gar_wait(stream_, submit_and_record(1000 * ms), &o, &r), GAR_E_TIMED_OUT);
+  EXPECT_EQ(gard_->await<proto::cancel>(cancels + 1).size(), cancels + 1);
 }
 
 TEST_P(with_gard, its_death_ends_no_wait_and_the_next_gard_serves_the_next) {

@@ -187,7 +187,7 @@ TEST_F(with_ring, waits_that_find_no_slot_run_here_and_are_counted) {
   gard_script s;
   s.plan = patient;
   start_and_open(s);
-  const uint64_t sequence = submit_and_record(30 * ms);
+  const uint64_t sequence = submit_and_record(300 * ms);
   for (int i = 0; i < 100; ++i) {
     ASSERT_EQ(gar_wait_async(stream_, sequence, nullptr, nullptr, nullptr), 0);
   }
