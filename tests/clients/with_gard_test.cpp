@@ -417,8 +417,9 @@ TEST_P(with_gard, a_stale_plan_is_picked_again) {
   gard_script s;
   s.on_wait = [&](const proto::wait& w) {
     if (++waits > 1) return false;
-    gard_->send(
-        proto::plan_scope{8, proto::scope_default, 0, 1, "", "flag:park_us=50,backstop_us=20000"});
+    // A gard that says nothing for longer than its backstops would be taken for silent.
+    gard_->send(proto::plan_scope{8, proto::scope_default, 0, 1, "",
+                                  "flag:park_us=50,backstop_us=1000000"});
     gard_->refuse_wait(w.cookie, errc::StalePlan);
     return true;
   };
