@@ -1,7 +1,8 @@
 """newcomer.py SOURCE PACKAGE...: the way from an empty Debian 12 to an await in Python through gard, with
 the seconds of each step. Exit status: 0 passed, 1 failed, 77 skipped.
 
-The empty system is Debian's own minimal one with systemd, fetched once (build/package/debian12.tar). What
+The empty system is Debian's own minimal one with systemd, fetched once from
+where this machine's apt has Debian 12 (build/package/debian12.tar). What
 apt fetches is fetched anew, in a chroot, since a box has no network; all else is done in the box.
 """
 
@@ -26,6 +27,17 @@ class Failed(Exception):
     """A step that did not do what a newcomer would expect."""
 
 
+def mirror():
+    """Where this machine's own apt has Debian 12 from."""
+    said = subprocess.run(["apt-get", "indextargets", "--format", "$(RELEASE) $(REPO_URI)", "Created-By: Packages"],
+                          text=True, capture_output=True, check=False).stdout
+    for line in said.splitlines():
+        release, _, uri = line.partition(" ")
+        if release == "bookworm":
+            return uri
+    raise Unavailable("this machine's apt knows no archive of Debian 12 (bookworm)")
+
+
 def empty_system(source):
     """An archive of a Debian 12 that nothing was installed on."""
     archive = source / "build/package/debian12.tar"
@@ -33,10 +45,11 @@ def empty_system(source):
         return archive
     if not shutil.which("mmdebstrap"):
         raise Unavailable("mmdebstrap is not there: install mmdebstrap")
+    archive_of_debian = mirror()
     began = time.monotonic()
     made = archive.with_suffix(".part.tar")
     ended = subprocess.run(["mmdebstrap", "--variant=minbase", "--include=systemd-sysv", "bookworm", made,
-                            "http://deb.debian.org/debian"], text=True, capture_output=True, check=False)
+                            archive_of_debian], text=True, capture_output=True, check=False)
     if ended.returncode != 0:
         raise Unavailable(f"no empty Debian 12 could be made: {ended.stderr.strip()[-300:]}")
     made.rename(archive)
