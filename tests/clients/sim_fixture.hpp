@@ -45,6 +45,11 @@ bool comes_to_hold(Holds&& holds) {
 constexpr uint64_t us = 1000;
 constexpr uint64_t ms = 1'000'000;
 
+inline uint64_t steady_ns() {
+  return static_cast<uint64_t>(
+      std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
+}
+
 class sim_fixture : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -214,7 +214,9 @@ TEST_P(with_gard, an_early_word_is_counted_and_polled_out) {
     return true;
   };
   start_and_open(s);
+  const uint64_t began_ns = steady_ns();
   const gar_report r = wait(submit_and_record(200 * ms));
+  EXPECT_GE(steady_ns() - began_ns, 200 * ms);
   EXPECT_EQ(truth(), 1u);
   EXPECT_EQ(r.early_words, 1u);
   EXPECT_GE(r.wait_ns, 100 * ms);  // half may go by before the wait begins
@@ -235,7 +237,9 @@ TEST_P(with_gard, gards_claims_are_asked_for_at_the_device) {
   start_and_open(s);
   for (int i = 0; i < 4; ++i) {
     at = i;
+    const uint64_t began_ns = steady_ns();
     const gar_report r = wait(submit_and_record(100 * ms));
+    EXPECT_GE(steady_ns() - began_ns, 100 * ms);
     EXPECT_EQ(truth(), work_);
     EXPECT_GE(r.wait_ns, 50 * ms);  // half may go by before the wait begins
   }
