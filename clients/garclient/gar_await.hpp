@@ -1,7 +1,7 @@
 // gar_await.hpp - await waits in C++20 coroutines, of any coroutine type, in any event loop.
 //
 //   gar::driver driver(client);                            // once, before the client is used
-//   elsewhere gar_report r = co_await gar::wait(stream, sequence);   // in a coroutine
+//   gar_report r = co_await gar::wait(stream, sequence);   // elsewhere, in a coroutine
 //   driver.run_until([&] { return finished; });            // on the thread that resumes them
 //
 // Or in a loop of the program's own: whenever `driver.descriptor()` polls readable,
