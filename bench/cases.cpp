@@ -112,6 +112,12 @@ const std::vector<bench_case>& all_cases() {
        "reading the trace over the control socket",
        {{"traced_over_untraced", 1.5}},
        run_traced_wait},
+      {"ways",
+       "what do the ways in which people wait today cost, beside gard's?",
+       "spinning for 10 ms",
+       "a real driver",
+       {},
+       run_ways},
   };
   return cases;
 }

@@ -135,5 +135,6 @@ case_result run_start(const options&);
 case_result run_sleep(const options&);
 case_result run_syscalls(const options&);
 case_result run_traced_wait(const options&);
+case_result run_ways(const options&);
 
 }  // namespace gar::bench
