@@ -20,7 +20,8 @@
 //
 // Executors: outstanding work is kept at the handler's executor, so that run() of its context goes
 // on while the wait is pending, and at the client's context. Handlers run where their executors run
-// them; on the client's context the devices of waits that gard says have ended are asked.
+// them; on the client's context the devices of waits that gard says have ended are asked. The
+// initiation's own executor, for tokens that ask for one (use_promise), is the client's.
 //
 // Allocation: by the handler's allocator.
 //
@@ -324,23 +325,35 @@ struct asio_cancel {
   }
 };
 
+// Those of a client that a context serves; null: none does.
+inline asio_waits* served_waits(const std::shared_ptr<gar_client>& client) noexcept {
+  std::shared_ptr<pending_waits>* const place = waits_of(client);
+  auto* const waits = place ? dynamic_cast<asio_waits*>(place->get()) : nullptr;
+  return waits && waits->executor() ? waits : nullptr;
+}
+// The system's where none serves it: what is refused is told somewhere.
+inline asio::any_io_executor executor_of(const std::shared_ptr<gar_client>& client) noexcept {
+  const asio_waits* const waits = served_waits(client);
+  return waits ? waits->executor() : asio::any_io_executor(asio::system_executor());
+}
+
 struct start_async_wait {
+  using executor_type = asio::any_io_executor;
+
   std::shared_ptr<gar_client> client;
   gar_stream* stream;
+
+  executor_type get_executor() const noexcept { return executor_of(client); }
 
   template <class Handler>
   void operator()(Handler&& handler, uint64_t sequence, const wait_options& options) const {
     using operation = asio_operation<std::decay_t<Handler>>;
-    std::shared_ptr<pending_waits>* const found = waits_of(client);
-    auto* waits = found ? dynamic_cast<asio_waits*>(found->get()) : nullptr;
-    if (waits && !waits->executor()) waits = nullptr;
+    asio_waits* const waits = served_waits(client);
     auto slot = asio::get_associated_cancellation_slot(handler, asio::cancellation_slot());
     // Its place is there before there is anything that would have to be taken back.
     asio_cancel* const cancel =
         slot.is_connected() ? &slot.template emplace<asio_cancel>(asio_cancel{client, 0}) : nullptr;
-    const asio::any_io_executor otherwise =
-        waits ? waits->executor() : asio::any_io_executor(asio::system_executor());
-    operation* const op = operation::make(std::forward<Handler>(handler), otherwise);
+    operation* const op = operation::make(std::forward<Handler>(handler), get_executor());
     pending_waits::entry* started = nullptr;
     if (const int number =
             waits ? start(*waits, sequence, options, op, started) : GAR_E_INVALID_ARGUMENT) {
@@ -390,6 +403,9 @@ class asio_client : public client {
       class = std::enable_if_t<std::is_convertible_v<Context&, boost::asio::execution_context&>>>
   explicit asio_client(Context& context, const Client& how = {})
       : asio_client(executor_type(context.get_executor()), how) {}
+
+  // The one that serves it; the system's after a context that ended with waits pending.
+  executor_type get_executor() const noexcept { return detail::executor_of(shared_client()); }
 };
 
 // Awaits the work recorded under `sequence` on a stream of an asio_client. The options are as those

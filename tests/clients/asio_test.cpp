@@ -11,6 +11,8 @@
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/experimental/promise.hpp>
+#include <boost/asio/experimental/use_promise.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
@@ -186,6 +188,37 @@ TEST_P(asio_waits, a_lazy_token_starts_when_it_is_called) {
   io.run();
   EXPECT_EQ(t.count, 1);
   EXPECT_FALSE(t.error);
+}
+
+// A promise runs where the initiation is associated, and is itself unsynchronised.
+TEST_P(asio_waits, a_promise_is_kept_on_the_clients_context) {
+  asio::io_context io;
+  asio_client client(io, options());
+  stream s = client.open_word();
+  const uint64_t sequence = s.record();
+  const auto ran_on = std::make_shared<std::atomic<std::thread::id>>();
+  auto promise = async_wait(s, sequence, asio::experimental::use_promise);
+  promise([ran_on](error_code e, gar_report) {
+    EXPECT_FALSE(e);
+    *ran_on = std::this_thread::get_id();
+  });
+  s.signal(sequence);
+  io.run();
+  EXPECT_EQ(*ran_on, std::this_thread::get_id());
+}
+
+TEST_P(asio_waits, a_promise_that_is_dropped_cancels_its_wait) {
+  asio::io_context io;
+  asio_client client(io, options());
+  stream s = client.open_word();
+  { auto dropped = async_wait(s, s.record(), asio::experimental::use_promise); }
+  io.run();  // returns
+}
+
+TEST_P(asio_waits, a_client_tells_the_executor_that_serves_it) {
+  asio::io_context io;
+  const asio_client client(io, options());
+  EXPECT_EQ(client.get_executor(), io.get_executor());
 }
 
 TEST_P(asio_waits, handlers_run_on_their_own_executor) {
