@@ -22,9 +22,10 @@ import threading
 import time
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Dict, List, Optional, Type
+from typing import Any, Coroutine, Dict, List, Optional, Set, Type
 
 from . import ask, frames, sockets
+from .closing import ended
 from .device import Device
 from .driver import drivers_here
 from .error import GarError
@@ -94,17 +95,19 @@ class Client:
         self._link: Optional[Link] = None
         self._ever_joined = False
         self._joining: Optional[asyncio.Task[None]] = None
+        self._closing: Optional[asyncio.Task[None]] = None
         self._retry_ns = 0
         self._pause_ns = _RETRY_FIRST_NS
         self._own_words = OwnWords()
         self._mappings = Mappings()
         self._streams: Dict[Stream, None] = {}
+        self._ends: Set[asyncio.Task[None]] = set()  # of streams that are being closed
         self._asked: Dict[Source, Link] = {}
 
     # ---- Beginning and end.
 
     async def __aenter__(self) -> Client:
-        if self._open:
+        if self._open or self._closing is not None:
             raise InvalidArgument("client", "is open already")
         self.loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
@@ -125,28 +128,41 @@ class Client:
                 raise
 
     async def close(self) -> None:
-        """Closes every stream, then the connection. Pending waits end with Closed. The first
-        SettleFailed of a stream, after all of them are closed."""
-        if not self._open or os.getpid() != self._pid:
+        """Closes every stream, then the connection. Pending waits end with Closed. Whatever it
+        raises, the first SettleFailed of a stream or that its task was cancelled, it raises after
+        all of them are closed."""
+        if os.getpid() != self._pid or not (self._open or self._closing):
             return
-        failure: Optional[GarError] = None
-        try:
-            for stream in list(self._streams):
-                try:
-                    await stream.close()
-                except GarError as error:
-                    failure = failure or error
-        finally:
+        self.check_loop()
+        if self._closing is None:
             self._open = False
-            if self._joining is not None:
-                self._joining.cancel()
-            try:
-                if self._link is not None:
-                    await self._link.leave()
-            finally:
-                self.host.close()
+            self._closing = self.loop.create_task(self._close())
+        closing = self._closing
+        cancelled = await ended([closing])
+        failure = closing.exception()
+        if cancelled is not None:
+            raise cancelled
         if failure is not None:
             raise failure
+
+    async def _close(self) -> None:
+        # Only a loop that ends cancels this task, with all others; what was begun goes on.
+        ends = [*self._ends, *(stream.begin_to_close() for stream in list(self._streams))]
+        try:
+            await ended(ends)
+            if self._joining is not None:
+                self._joining.cancel()
+                await ended([self._joining])
+            if self._link is not None:
+                await self._link.leave()
+        except asyncio.CancelledError:
+            pass
+        finally:
+            self.host.close()
+            self._closing = None
+        for failure in [end.exception() for end in ends if not end.cancelled()]:
+            if failure is not None:
+                raise failure
 
     # ---- What programs call.
 
@@ -353,9 +369,14 @@ class Client:
             if binding.link is not None:
                 binding.link.unknow(binding.stream, binding.stream_generation)
 
-    def forget(self, stream: Stream) -> None:
+    def end_of(self, stream: Stream, end: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Runs a stream's end, which `close` awaits too."""
         self._streams.pop(stream, None)
         self._asked.pop(stream.source, None)
+        task = self.loop.create_task(end)
+        self._ends.add(task)
+        task.add_done_callback(self._ends.discard)
+        return task
 
     # ---- What streams ask for.
 
@@ -366,6 +387,13 @@ class Client:
             raise InvalidArgument("client", "is not open: use it within `async with`")
         if on_loop and threading.get_ident() != self._thread:
             raise InvalidArgument("thread", "expected the one of the client's event loop")
+
+    def check_loop(self) -> None:
+        """For what ends, also while the client is being closed."""
+        if os.getpid() != self._pid:
+            raise ForkedChild(self._pid)
+        if asyncio.get_running_loop() is not self.loop:
+            raise InvalidArgument("loop", "expected the one that the client was entered in")
 
     def post(self, call: Any, *arguments: Any) -> None:
         """Runs it on the loop, from any thread; not where the loop is closed."""

@@ -13,6 +13,7 @@ import asyncio
 import time
 from typing import Generator, List, NamedTuple, Optional, Set
 
+from .error_numbers import Closed
 from .fine_timer import Alarm, FineTimer
 from .memory import Word
 from .sequence import reached
@@ -22,7 +23,28 @@ from .wait_driver import PACE_FIRST_NS, Report, Step
 _LOOK_FIRST_NS = 50_000
 _PART_OF_WAIT = 32
 
-Sleeping = Set["asyncio.Future[bool]"]  # whose owner may end them
+
+class Sleeping:
+    """What a stream's waits sleep on. Their owner may end it: they wake, and none sleeps again."""
+
+    def __init__(self) -> None:
+        self._news: Set[asyncio.Future[bool]] = set()
+        self._is_ended = False
+
+    def add(self, news: asyncio.Future[bool]) -> None:
+        # One that was woken in the very turn in which they were ended comes here again.
+        if self._is_ended:
+            raise Closed("the stream")
+        self._news.add(news)
+
+    def discard(self, news: asyncio.Future[bool]) -> None:
+        self._news.discard(news)
+
+    def end(self) -> None:
+        self._is_ended = True
+        for news in self._news:
+            if not news.done():
+                news.set_exception(Closed("the stream"))
 
 
 class _Watched(NamedTuple):
@@ -140,8 +162,8 @@ class LoopHost:
 
 async def _ended(news: "asyncio.Future[bool]", sleeping: Sleeping,
                  alarm: Optional[Alarm] = None) -> bool:
-    sleeping.add(news)
     try:
+        sleeping.add(news)
         return await news
     finally:
         sleeping.discard(news)

@@ -10,12 +10,13 @@ from __future__ import annotations
 import asyncio
 import time
 from types import TracebackType
-from typing import TYPE_CHECKING, Optional, Set, Type
+from typing import TYPE_CHECKING, Optional, Type
 
 from . import frames, thread_host
 from .error import GarError
 from .error_numbers import Closed, InvalidArgument, LimitWaits
 from .link import Link, PendingWait
+from .loop_host import Sleeping
 from .memory import Word
 from .owner_wait import DEADLINE_GRACE_NS, LIMIT, STALE, OwnerWait
 from .plans import Plan
@@ -58,8 +59,8 @@ class Stream:
         self.name = source.name
         self._client = client
         self._handle = handle  # a framework's object must live as long as its stream is used
-        self._closed = False
-        self._sleeping: Set["asyncio.Future[bool]"] = set()
+        self._closing: Optional[asyncio.Task[None]] = None
+        self._sleeping = Sleeping()
 
     # ---- Recording. Any thread.
 
@@ -222,8 +223,8 @@ class Stream:
             await self._client.host.sleep_until(until_ns, self._sleeping)
             return
         news: "asyncio.Future[bool]" = loop.create_future()
-        pending.news = news
         self._sleeping.add(news)
+        pending.news = news
         timer = None
         if deadline_ns is not None:
             left_ns = max(0, deadline_ns + DEADLINE_GRACE_NS - time.monotonic_ns())
@@ -312,7 +313,7 @@ class Stream:
         self._client.post(self._report_on_loop, wait, what, report, code)
 
     def _report_on_loop(self, wait: _Wait, what: int, report: Report, code: int) -> None:
-        if self._closed:
+        if self._closing is not None:
             return
         at = self.source.current
         if at.link is None or not at.link.alive:
@@ -328,17 +329,21 @@ class Stream:
 
     async def close(self) -> None:
         """Waits until what was recorded is done, then gives the place back. Waits still pending end
-        with Closed. SettleFailed: the device could not say that its stores have landed, so its
-        pages stay until the process ends; the stream is closed all the same."""
-        if self._closed:
-            return
-        self._check(on_loop=True)
-        self._closed = True
-        for news in list(self._sleeping):
-            if not news.done():
-                news.set_exception(Closed("the stream"))
+        with Closed. It is closed once, and that goes on where whoever awaits it is cancelled: every
+        call awaits the same end. SettleFailed: the device could not say that its stores have
+        landed, so its pages stay until the process ends; the stream is closed all the same."""
+        if self._closing is None or not self._closing.done():
+            self._client.check_loop()
+        await asyncio.shield(self.begin_to_close())
+
+    def begin_to_close(self) -> asyncio.Task[None]:
+        if self._closing is None:
+            self._closing = self._client.end_of(self, self._close())
+            self._sleeping.end()
+        return self._closing
+
+    async def _close(self) -> None:
         source = self.source
-        self._client.forget(self)
         await self._settled()
         try:
             source.settle()
@@ -350,14 +355,15 @@ class Stream:
             source.device.close()
 
     async def _settled(self) -> None:
-        # Without holding the loop up; what a device that failed says is for `settle` to say again.
+        # Without holding the loop up. A loop that ends cancels all of its tasks, but no work.
         source = self.source
-        if source.device is None or source.is_confirmed(source.last):
-            return
-        try:
-            await self._client.host.poll(source, source.last, None, PACE_MOST_NS, set())
-        except GarError:
-            pass
+        while source.device is not None and not source.is_confirmed(source.last):
+            try:
+                await self._client.host.poll(source, source.last, None, PACE_MOST_NS, Sleeping())
+            except asyncio.CancelledError:
+                continue
+            except GarError:
+                return  # what a device that failed says is for `settle` to say again
 
     async def __aenter__(self) -> Stream:
         return self
@@ -373,7 +379,7 @@ class Stream:
     # ---- Inside.
 
     def _check(self, *, on_loop: bool = False) -> None:
-        if self._closed:
+        if self._closing is not None:
             raise Closed("the stream")
         self._client.check(on_loop=on_loop)
 

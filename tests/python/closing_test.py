@@ -1,0 +1,248 @@
+"""The end of streams and clients: it is reached once, whoever stops waiting for it."""
+
+import asyncio
+import threading
+
+import pytest
+from conftest import eventually, in_loop
+from software_device import SoftwareDevice
+
+import garclient
+
+
+class Counted(SoftwareDevice):
+    """Counts its ends, which come after its work."""
+
+    def __init__(self):
+        super().__init__()
+        self.settled = 0
+        self.closed = 0
+
+    def settle(self):
+        super().settle()
+        self.settled += 1
+
+    def close(self):
+        assert self.settled == 1 and self.truth == 1
+        super().close()
+        self.closed += 1
+
+
+class Busy:
+    """A client whose streams have one piece of work each, which lasts until `hold` is set."""
+
+    def __init__(self, streams=1, path=None):
+        self.client = garclient.connect(path, in_process=path is None)
+        self.hold = threading.Event()
+        self.devices = [Counted() for _ in range(streams)]
+        self.streams = []
+
+    async def __aenter__(self):
+        await self.client.__aenter__()
+        for device in self.devices:
+            self.streams.append(self.client.stream(device))
+            device.submit(0, self.hold)
+            self.streams[-1].record()
+        return self
+
+    async def __aexit__(self, *error):
+        await self.client.__aexit__(*error)
+
+    @property
+    def ends(self):
+        return [(device.settled, device.closed) for device in self.devices]
+
+
+async def turns(count=20):
+    for _ in range(count):
+        await asyncio.sleep(0.001)
+
+
+# ---- A stream.
+
+@in_loop
+async def test_a_cancelled_close_of_a_stream_goes_on_and_the_next_awaits_it():
+    async with Busy() as busy:
+        stream, = busy.streams
+        for _ in range(2):
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(stream.close(), 0.01)
+        again = asyncio.ensure_future(stream.close())
+        await turns()
+        assert not again.done() and busy.ends == [(0, 0)]
+        busy.hold.set()
+        await again
+        assert busy.ends == [(1, 1)]
+        await stream.close()
+        assert busy.ends == [(1, 1)]
+
+
+@in_loop
+async def test_a_cancelled_close_of_a_stream_ends_without_anybody():
+    async with Busy() as busy:
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(busy.streams[0].close(), 0.01)
+        busy.hold.set()
+        await eventually(lambda: busy.ends == [(1, 1)], "the end")
+
+
+@in_loop
+async def test_every_close_of_a_stream_awaits_its_work():
+    async with Busy() as busy:
+        closes = [asyncio.ensure_future(busy.streams[0].close()) for _ in range(3)]
+        await turns()
+        assert not any(close.done() for close in closes)
+        busy.hold.set()
+        await asyncio.gather(*closes)
+        assert busy.ends == [(1, 1)]
+
+
+@in_loop
+async def test_every_close_of_a_stream_is_told_that_it_could_not_settle():
+    async with Busy() as busy:
+        stream, = busy.streams
+        busy.devices[0].fault("error", 700)
+        busy.devices[0].submit(0, busy.hold)
+        stream.record()
+        closes = [asyncio.ensure_future(stream.close()) for _ in range(2)]
+        await turns()
+        busy.hold.set()
+        for close in closes:
+            with pytest.raises(garclient.SettleFailed):
+                await close
+        with pytest.raises(garclient.SettleFailed):
+            await stream.close()
+        assert busy.ends == [(0, 0)]
+
+
+@pytest.mark.parametrize("plan", ["poll", "flag:park_us=100,backstop_us=10000"])
+@in_loop
+async def test_a_wait_that_wakes_as_its_stream_begins_to_close_does_not_sleep_again(
+        plan, monkeypatch):
+    monkeypatch.setenv("GAR_PLAN", plan)
+    async with garclient.connect(in_process=True) as gar:
+        for _ in range(20):
+            stream = gar.word_stream()
+            waiting = asyncio.ensure_future(stream.wait(stream.record()))
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            # The news comes, and in the same turn the stream's end begins.
+            for news in list(stream._sleeping._news):
+                news.set_result(False)
+            stream.begin_to_close()
+            with pytest.raises(garclient.Closed):
+                await waiting
+            await stream.close()
+
+
+@in_loop
+async def test_a_close_in_another_loop_is_refused():
+    async with Busy() as busy:
+        busy.hold.set()
+        refused = []
+
+        def other():
+            for closing in (busy.streams[0].close, busy.client.close):
+                try:
+                    asyncio.run(closing())
+                except garclient.InvalidArgument as failure:
+                    refused.append(failure.arguments[0])
+
+        thread = threading.Thread(target=other)
+        thread.start()
+        await eventually(lambda: not thread.is_alive(), "the end of the thread")
+        assert refused == ["loop", "loop"]
+
+
+# ---- A client.
+
+@pytest.mark.parametrize("how", ["exit", "close"])
+@in_loop
+async def test_a_cancelled_end_of_a_client_closes_every_stream_and_is_cancelled_then(how, scripted):
+    scripted()
+    busy = Busy(3, scripted.path)
+
+    async def use():
+        await busy.__aenter__()
+        await (busy.__aexit__(None, None, None) if how == "exit" else busy.client.close())
+
+    task = asyncio.ensure_future(use())
+    await turns()
+    for _ in range(3):
+        task.cancel()
+        await turns(3)
+    assert not task.done() and busy.ends == [(0, 0)] * 3
+    busy.hold.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert busy.ends == [(1, 1)] * 3
+    await eventually(lambda: scripted.connections() == 0, "the end of the connection")
+
+
+@in_loop
+async def test_a_client_awaits_a_stream_that_is_being_closed_already():
+    async with Busy(2) as busy:
+        closing = asyncio.ensure_future(busy.streams[0].close())
+        given_up = asyncio.ensure_future(busy.streams[1].close())
+        await turns()
+        given_up.cancel()
+        ending = asyncio.ensure_future(busy.client.close())
+        await turns()
+        assert not ending.done() and not closing.done()
+        busy.hold.set()
+        await ending
+        assert busy.ends == [(1, 1)] * 2
+        await closing
+
+
+@in_loop
+async def test_every_close_of_a_client_awaits_the_same_end():
+    async with Busy(2) as busy:
+        closes = [asyncio.ensure_future(busy.client.close()) for _ in range(3)]
+        await turns()
+        assert not any(close.done() for close in closes)
+        with pytest.raises(garclient.InvalidArgument):
+            await busy.client.__aenter__()
+        busy.hold.set()
+        await asyncio.gather(*closes)
+        assert busy.ends == [(1, 1)] * 2
+
+
+@in_loop
+async def test_a_stream_that_cannot_settle_keeps_no_other_from_closing():
+    busy = Busy(3)
+    await busy.__aenter__()
+    busy.devices[0].fault("arm", 700)
+    with pytest.raises(garclient.Backend):
+        busy.streams[0].record()
+    busy.devices[0]._error = garclient.Backend("software.work", "700", status=700)
+    busy.hold.set()
+    with pytest.raises(garclient.SettleFailed):
+        await busy.client.close()
+    assert busy.ends[1:] == [(1, 1)] * 2
+    await busy.client.close()
+
+
+@in_loop
+async def test_a_client_that_was_closed_can_be_entered_again():
+    busy = Busy()
+    busy.hold.set()
+    for _ in range(3):
+        async with busy:
+            pass
+        assert busy.ends == [(1, 1)]
+        busy.devices, busy.streams = [Counted()], []
+
+
+def test_a_loop_that_ends_does_not_leave_a_close_half_way():
+    busy = Busy(2)
+
+    async def main():
+        await busy.__aenter__()
+        for stream in busy.streams:
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(stream.close(), 0.01)
+        threading.Timer(0.05, busy.hold.set).start()
+
+    asyncio.run(main())
+    assert busy.ends == [(1, 1)] * 2
