@@ -1,10 +1,12 @@
 #include "clients/garctl/gard_link.hpp"
 
+#include <algorithm>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <cerrno>
 
 #include "lib/linux/control_request.hpp"
+#include "lib/linux/steady_clock.hpp"
 #include "lib/linux/system_call.hpp"
 
 namespace gar {
@@ -118,7 +120,7 @@ reply gard_link::try_all(const std::vector<socket_candidate>& control,
   for (const auto& [candidates, how] :
        {std::pair{&control, way(request_by_line)}, std::pair{&clients, way(request_by_ask)}}) {
     for (const socket_candidate& at : *candidates) {
-      if (auto got = try_one(how, at, request, patience_, failed)) {
+      if (auto got = try_one(how, at, request, patience_left(), failed)) {
         if (answered_by) *answered_by = at.path;
         return *got;
       }
@@ -126,6 +128,10 @@ reply gard_link::try_all(const std::vector<socket_candidate>& control,
     }
   }
   return failed;
+}
+
+duration gard_link::patience_left() const {
+  return std::min(patience_, std::max(end_ - steady_clock().now(), moment_));
 }
 
 std::string text_of(const unreachable& failed) {

@@ -8,6 +8,9 @@
 //          -> answered what is no answer: the next path
 //          -> connected, then silent for the patience: that is gard, and it is stuck: the end
 //
+// Who must end in time says when: then no answer is waited for past that, but each for a moment,
+// for a gard on a busy machine is no silent one.
+//
 // Errors: a `refusal` is gard's own error; `unreachable` names each path tried and why it failed.
 // Threads: one at a time. Blocking: up to the patience for each path. Ownership: values.
 #pragma once
@@ -59,6 +62,11 @@ class gard_link {
   // Takes the sockets' paths from the options and the environment. InvalidArgument for a path that
   // cannot be one.
   static result<gard_link> make(const gard_link_options& options);
+  // From now on. The moment is never more than the patience.
+  void end_at(instant end, duration moment = from_ms(500)) {
+    end_ = end;
+    moment_ = moment;
+  }
 
   // Questions: "status", "caps", "clients", "streams", "points", "version", "plan_show",
   // "metrics".
@@ -77,11 +85,14 @@ class gard_link {
   reply try_all(const std::vector<socket_candidate>& control,
                 const std::vector<socket_candidate>& clients, const std::string& request,
                 std::string* answered_by) const;
+  duration patience_left() const;
 
   std::vector<socket_candidate> control_;
   std::vector<socket_candidate> clients_;
   bool control_named_ = false;
   duration patience_;
+  instant end_ = instant::never();
+  duration moment_;
 };
 
 // What an answer's text says; nullopt: it is no answer of gard's.

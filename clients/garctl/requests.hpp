@@ -22,6 +22,7 @@ struct terminal {
   std::ostream& err;
   paint out_paint;
   paint err_paint;
+  int out_fd = -1;  // what `out` writes to, where it is a descriptor's
 };
 
 int run_request(const command_line& line, terminal& with);

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <ostream>
 
+#include "clients/garctl/absence.hpp"
 #include "clients/garctl/gard_link.hpp"
 #include "clients/garctl/readable.hpp"
 #include "clients/garctl/replies.hpp"
 #include "clients/garctl/top_screen.hpp"
 #include "clients/garctl/top_view.hpp"
+#include "lib/linux/output_reader.hpp"
 #include "lib/linux/steady_clock.hpp"
 #include "lib/linux/thread_timer.hpp"
 
@@ -42,24 +44,29 @@ std::string failure_text(const reply& got) {
   return std::get<unreachable>(got).silent ? "gard is silent" : "gard is not reachable";
 }
 
-int print_pages(const command_line& line, const gard_link& link, terminal& with) {
-  const instant end = steady_clock().now() + line.span.value_or(duration{});
-  top_view view;
-  if (const auto failed = look(link, view)) return print_failure(*failed, with);
-  do {
-    (void)thread_timer().sleep_until(steady_clock().now() + between_looks);
-    if (const auto failed = look(link, view)) return print_failure(*failed, with);
-    const auto lines = view.lines(page_columns, SIZE_MAX);
-    for (size_t i = 0; i + 1 < lines.size(); ++i) with.out << lines[i].text << '\n';
-    with.out << std::endl;
-  } while (steady_clock().now() < end && with.out);
-  return status_fine;
+void print_page(const top_view& view, terminal& with) {
+  const auto lines = view.lines(page_columns, SIZE_MAX);
+  for (size_t i = 0; i + 1 < lines.size(); ++i) with.out << lines[i].text << '\n';
+  with.out << std::endl;
 }
 
-int show(const command_line& line, const gard_link& link, terminal& with) {
-  top_view view;
-  if (const auto failed = look(link, view)) return print_failure(*failed, with);
-  const instant end = line.span ? steady_clock().now() + *line.span : instant::never();
+// The first look is done.
+int print_pages(const gard_link& link, instant end, top_view& view, terminal& with) {
+  absence gone(with);
+  do {
+    const instant next = steady_clock().now() + between_looks;
+    (void)thread_timer().sleep_until(std::min(next, end));
+    if (const auto failed = look(link, view)) {
+      gone.failed(*failed);
+      continue;
+    }
+    gone.over();
+    print_page(view, with);
+  } while (steady_clock().now() < end && with.out && !reader_left(with.out_fd));
+  return gone.status();
+}
+
+int show(const gard_link& link, instant end, top_view& view) {
   instant next_look = steady_clock().now() + between_looks;
   top_screen screen;
   while (!screen.interrupted()) {
@@ -86,10 +93,14 @@ int top(const command_line& line, terminal& with) {
               {"--json", "top is for people; ask status, clients, streams or points"}),
         with);
   }
-  const result<gard_link> link = gard_link::make({.control = line.control, .socket = {}});
+  result<gard_link> link = gard_link::make({.control = line.control, .socket = {}});
   if (!link) return print_usage_error(link.error(), with);
+  const instant end = line.span ? steady_clock().now() + *line.span : instant::never();
+  top_view view;
+  if (const auto failed = look(*link, view)) return print_failure(*failed, with);
+  link->end_at(end);
   const bool person = ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1;
-  return person ? show(line, *link, with) : print_pages(line, *link, with);
+  return person ? show(*link, end, view) : print_pages(*link, end, view, with);
 }
 
 }  // namespace gar

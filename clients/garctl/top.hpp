@@ -1,10 +1,12 @@
 // `garctl top`: what goes on at the node, on the whole screen, until its reader leaves.
 //
-// Where the output is no terminal it is a page: two looks a second apart, printed, and again as
-// long as `--for` says.
+// Where the output is no terminal it is a page a second: what changed since the look before,
+// printed, for as long as `--for` says and its reader reads.
 //
-// Threads: one. Blocking: as long as it runs. Errors: as requests.hpp, for the first look; on
-// a terminal later ones are said on the screen, a page that cannot be made ends it.
+// A gard that goes is waited for. On a terminal the screen says so, else one line of `err`, and
+// where it had not come back at the end that is the exit status.
+// Threads: one. Blocking: as long as it runs; past `--for` half a second at most, for an answer.
+// Errors: as requests.hpp, for the first look.
 #pragma once
 
 #include "clients/garctl/command_line.hpp"

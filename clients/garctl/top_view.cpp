@@ -113,6 +113,11 @@ top_view::counts top_view::counts_of(const json::value& entry, top_list list) {
 void top_view::take(const top_look& now) {
   failure_.clear();
   if (paused_ || now.list != list_) return;
+  // Another gard counts, and names clients, from its own beginning.
+  if (count_or_0(now.status, "uptime_ms") < count_or_0(status_, "uptime_ms")) {
+    before_.clear();
+    node_completed_.reset();
+  }
   const double seconds = last_ns_ == 0 ? 0 : static_cast<double>(now.at_ns - last_ns_) / 1e9;
   rows_.clear();
   std::map<std::string, counts> counted;
@@ -149,11 +154,10 @@ void top_view::take_node(const json::value& status, double seconds) {
   const uint64_t completed = count_or_0(status, "waits.completed");
   const uint64_t waited_ns = count_or_0(status, "waits.waited_ns");
   const uint64_t cpu_ms = count_or_0(status, "process.cpu_ms");
-  if (node_completed_) {
-    waits_per_s_ = per_second(completed, *node_completed_, seconds);
-    waited_cores_ = per_second(waited_ns, node_waited_ns_, seconds) / 1e9;
-    gard_cores_ = per_second(cpu_ms, node_cpu_ms_, seconds) / 1e3;
-  }
+  const bool known = node_completed_.has_value();
+  waits_per_s_ = known ? per_second(completed, *node_completed_, seconds) : 0;
+  waited_cores_ = known ? per_second(waited_ns, node_waited_ns_, seconds) / 1e9 : 0;
+  gard_cores_ = known ? per_second(cpu_ms, node_cpu_ms_, seconds) / 1e3 : 0;
   node_completed_ = completed;
   node_waited_ns_ = waited_ns;
   node_cpu_ms_ = cpu_ms;

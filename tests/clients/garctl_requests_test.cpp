@@ -127,6 +127,17 @@ TEST_F(garctl_requests, a_gard_that_takes_the_connection_and_is_silent_ends_the_
   EXPECT_EQ(failed->attempts[0].why, "no answer within 30 ms");
 }
 
+TEST_F(garctl_requests, who_must_end_in_time_waits_for_no_answer_past_it) {
+  fake_gard control(control_, socket_type::stream, [](const std::string&) { return ""; });
+  auto link = gard_link::make({.control = {}, .socket = {}, .patience = from_ms(60'000)});
+  link->end_at(instant{}, from_ms(30));
+  const reply got = link->ask("status");
+  const auto* failed = std::get_if<unreachable>(&got);
+  ASSERT_TRUE(failed);
+  ASSERT_EQ(failed->attempts.size(), 1u);
+  EXPECT_EQ(failed->attempts[0].why, "no answer within 30 ms");
+}
+
 TEST_F(garctl_requests, whoever_answers_something_else_is_not_gard) {
   fake_gard control(control_, socket_type::stream, [](const std::string&) { return "HTTP/1.1"; });
   const outcome got = run(asking(verb::status));

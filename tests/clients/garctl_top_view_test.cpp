@@ -29,8 +29,8 @@ class screen : public testing::Test {
     l.list = view.list();
     l.entries =
         json::parse(R"({")" + std::string(name_of(view.list())) + R"(":[)" + entries + "]}");
-    l.status = json::parse(R"({"version":"1","uptime_ms":5000,"clients":1,"streams":2,)"
-                           R"("waits":{"completed":)" +
+    l.status = json::parse(R"({"version":"1","uptime_ms":)" + std::to_string(uptime_ms) +
+                           R"(,"clients":1,"streams":2,"waits":{"completed":)" +
                            std::to_string(completed) + R"(,"waited_ns":)" +
                            std::to_string(waited_ns) + R"(,"pending":3,"oldest_pending_ms":12,)" +
                            R"("lost_store":0,"early_word":0,"failed":0},"process":{"cpu_ms":)" +
@@ -54,6 +54,7 @@ class screen : public testing::Test {
   }
 
   top_view view;
+  uint64_t uptime_ms = 5000;
 };
 
 TEST_F(screen, rates_are_those_between_the_last_two_looks) {
@@ -62,6 +63,17 @@ TEST_F(screen, rates_are_those_between_the_last_two_looks) {
   look(3000, client(1, "trainer", 500, 5'000'000'000, 7), 500, 4'000'000'000, 100);
   EXPECT_EQ(line_with("trainer"),
             "1: trainer                  200     7 12.0ms     0/0/0/100 1.50us 40.0us    2.00");
+}
+
+// Clients are numbered from 1 by each gard.
+TEST_F(screen, a_gard_that_was_restarted_is_not_counted_on_from_the_one_before) {
+  look(1000, client(1, "before", 100, 1'000'000'000), 100, 1'000'000'000, 100);
+  uptime_ms = 40;
+  look(3000, client(1, "after", 500, 5'000'000'000), 500, 5'000'000'000, 900);
+  EXPECT_EQ(line_with("after").substr(23, 8), "       -");
+  EXPECT_NE(line_with("waits/s").find(" 0.0 waits/s"), std::string::npos);
+  EXPECT_EQ(line_with("given back"),
+            "CPU given back: 0.00 cores (spinning would burn 0.00, gard takes 0.00)");
 }
 
 TEST_F(screen, cpu_given_back_is_what_spinning_would_burn_less_what_gard_takes) {

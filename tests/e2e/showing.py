@@ -9,6 +9,7 @@ import struct
 import subprocess
 import termios
 import threading
+import time
 
 from node import eventually, require, test
 
@@ -94,12 +95,93 @@ def top_outlives_a_restart_of_gard(node):
 def top_that_is_piped_prints_a_page(node):
     node.start_gard()
     client = node.client("piped", 1)
-    page = node.garctl("top").stdout
+    page = node.garctl("top", "--for", "1s").stdout
     require(": piped" in page and "CPU given back" in page and "\x1b" not in page, page)
     client.close()
     node.stop_gard()
     ended = node.garctl("top", check=False)
     require(ended.returncode == 3 and "NotReachable" in ended.stderr, ended)
+
+
+class Piped:
+    """A garctl top whose pages and complaints go into files."""
+
+    def __init__(self, node, *arguments):
+        self.files = [open(node.directory / name, "w+") for name in ("pages", "complaints")]
+        self.process = subprocess.Popen([node.build / "bin/garctl", "top", *arguments],
+                                        stdin=subprocess.DEVNULL, stdout=self.files[0],
+                                        stderr=self.files[1], env=node.environment)
+        node.processes.append(self.process)
+
+    def wrote(self, which=0):
+        self.files[which].seek(0)
+        return self.files[which].read()
+
+    def complaints(self):
+        return self.wrote(1).splitlines()
+
+    def shows(self, text):
+        eventually(lambda: text in self.wrote(), 30, f"a page shows {text!r}")
+
+
+@test
+def top_that_is_piped_goes_on_with_the_next_gard(node):
+    node.start_gard()
+    node.client("before").kill()
+    piped = Piped(node, "--for", "60s")
+    piped.shows("CPU given back")
+    node.stop_gard()
+    eventually(piped.complaints, 30, "it is said that gard is gone")
+    pages = piped.wrote()
+    time.sleep(2.5)  # two looks more
+    require(piped.process.poll() is None and piped.wrote() == pages, "it waits, and writes nothing")
+    require(piped.complaints() == ["garctl: gard is gone; waiting for the next one"],
+            piped.complaints())
+    node.start_gard()
+    node.client("afterwards")
+    piped.shows(": afterwards")
+    require(len(piped.complaints()) == 1, "it is said once:", piped.complaints())
+    piped.process.kill()
+
+
+@test
+def top_that_is_piped_ends_as_gard_is_when_its_time_is_over(node):
+    node.start_gard()
+    gone = Piped(node, "--for", "4s")
+    gone.shows("CPU given back")
+    node.stop_gard()
+    require(gone.process.wait(30) == 3, "gard is gone at the end:", gone.process.returncode)
+    node.start_gard()
+    back = Piped(node, "--for", "6s")
+    back.shows("CPU given back")
+    node.stop_gard()
+    eventually(back.complaints, 30, "it has seen that gard is gone")
+    node.start_gard()
+    require(back.process.wait(30) == 0, "gard is back at the end:", back.process.returncode)
+
+
+@test
+def top_ends_quietly_where_its_reader_leaves(node):
+    node.start_gard()
+    garctl = f"{node.build}/bin/garctl"
+    ended = node.run("bash", "-c", f"{garctl} top | head -1", timeout=30)
+    require("gard" in ended.stdout and ended.stderr == "", ended)
+    # As in a service, where the signal is ignored.
+    unread, written = os.pipe()
+    os.close(unread)
+    ended = subprocess.run([garctl, "top"], stdin=subprocess.DEVNULL, stdout=written, timeout=30,
+                           stderr=subprocess.PIPE, env=node.environment, check=False,
+                           restore_signals=False)
+    os.close(written)
+    require(ended.returncode == 1 and ended.stderr == b"", ended)
+    # Nothing is written while gard is gone.
+    piped = subprocess.Popen([garctl, "top"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                             stderr=subprocess.DEVNULL, env=node.environment)
+    node.processes.append(piped)
+    require(piped.stdout.readline(), "a page")
+    node.stop_gard()
+    piped.stdout.close()
+    piped.wait(30)
 
 
 @test
