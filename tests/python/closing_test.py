@@ -1,6 +1,7 @@
 """The end of streams and clients: it is reached once, whoever stops waiting for it."""
 
 import asyncio
+import os
 import threading
 
 import pytest
@@ -8,6 +9,7 @@ from conftest import eventually, in_loop
 from software_device import SoftwareDevice
 
 import garclient
+from garclient import frames
 
 
 class Counted(SoftwareDevice):
@@ -51,6 +53,12 @@ class Busy:
     @property
     def ends(self):
         return [(device.settled, device.closed) for device in self.devices]
+
+
+def timers():
+    """Their descriptors; the sockets are the scripted gard's to count."""
+    return sum("timerfd" in os.readlink(entry.path) for entry in os.scandir("/proc/self/fd")
+               if os.path.islink(entry.path))
 
 
 async def turns(count=20):
@@ -155,6 +163,42 @@ async def test_a_close_in_another_loop_is_refused():
 
 
 # ---- A client.
+
+@in_loop
+async def test_an_entering_that_is_given_up_leaves_nothing(scripted):
+    gard = scripted(answers_hello=False)
+    client = garclient.connect(scripted.path)
+    before = timers()
+    for number in range(1, 4):
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(client.__aenter__(), 0.02)
+        with pytest.raises(garclient.InvalidArgument):
+            client.word_stream()
+        await eventually(lambda: len(gard.received(frames.Hello)) == number, "its hello")
+    await eventually(lambda: scripted.connections() == 0, "the end of the connections")
+    assert timers() == before
+
+
+@in_loop
+async def test_an_entering_that_is_cancelled_as_gard_takes_it_leaves_nothing(scripted):
+    scripted()
+    client = garclient.connect(scripted.path)
+
+    async def enter():
+        before = timers()
+        client.joined = lambda link: (garclient.Client.joined(client, link),
+                                      asyncio.get_running_loop().call_soon(entering.cancel))
+        entering = asyncio.ensure_future(client.__aenter__())
+        await asyncio.wait([entering])
+        assert entering.cancelled() and client.link is None
+        del client.joined, entering
+        await eventually(lambda: scripted.connections() == 0, "the end of the connection")
+        assert timers() == before
+
+    await enter()
+    async with client:
+        assert client.mode == "daemon"
+
 
 @pytest.mark.parametrize("how", ["exit", "close"])
 @in_loop

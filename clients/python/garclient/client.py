@@ -113,7 +113,15 @@ class Client:
         self._thread = threading.get_ident()
         self.host = LoopHost(self.loop)
         self._open = True
-        fault = await self._join() if self._paths else None
+        try:
+            fault = await self._join() if self._paths else None
+        except BaseException:
+            # It was given up: nobody will close what was never entered.
+            self._open = False
+            if self._link is not None:
+                self._link.lose(None)
+            self.host.close()
+            raise
         if self._need_daemon and self._link is None:
             await self.close()
             raise fault or NotReachable("nobody answered")
