@@ -143,6 +143,81 @@ async def test_a_wait_that_wakes_as_its_stream_begins_to_close_does_not_sleep_ag
             await stream.close()
 
 
+@pytest.mark.parametrize("plan", ["poll", "flag:park_us=100,backstop_us=10000", "block"])
+@pytest.mark.parametrize("served", [False, True])
+@in_loop
+async def test_a_wait_of_another_thread_ends_with_closed_too(served, plan, scripted, monkeypatch):
+    monkeypatch.setenv("GAR_PLAN", plan)
+    scripted(plan=plan)
+    async with garclient.connect(scripted.path if served else None,
+                                 in_process=not served) as gar:
+        stream = gar.word_stream()
+        done, never = stream.record(), stream.record()
+        stream.signal(done)
+        waiting = asyncio.get_running_loop().run_in_executor(None, stream.wait_sync, never)
+        await turns()
+        await stream.close()
+        with pytest.raises(garclient.Closed):
+            await waiting
+        for call in (lambda: stream.wait_sync(done), lambda: stream.signal(never),
+                     lambda: stream.query(done), lambda: stream.word, stream.record):
+            with pytest.raises(garclient.Closed):
+                call()
+
+
+@in_loop
+async def test_a_device_is_closed_after_the_last_call_of_it_has_returned():
+    class Slow(Counted):
+        """A query by another thread takes until `returns`."""
+        inside = 0
+
+        def __init__(self):
+            super().__init__()
+            self.asked, self.returns = threading.Event(), threading.Event()
+
+        def query(self, sequence):
+            if threading.current_thread() is threading.main_thread():
+                return super().query(sequence)
+            self.inside += 1
+            self.asked.set()
+            self.returns.wait(60)
+            self.inside -= 1
+            return False
+
+        def close(self):
+            assert self.inside == 0
+            super().close()
+
+    async with garclient.connect(in_process=True) as gar:
+        device = Slow()
+        stream = gar.stream(device)
+        device.submit(0)
+        number = stream.record()
+        waiting = asyncio.get_running_loop().run_in_executor(None, stream.wait_sync, number)
+        await eventually(device.asked.is_set, "the query")
+        closing = asyncio.ensure_future(stream.close())
+        await eventually(lambda: device.settled == 1, "its stores")
+        await turns()
+        assert device.closed == 0 and not closing.done()
+        device.returns.set()
+        await closing
+        with pytest.raises(garclient.Closed):
+            await waiting
+        assert device.closed == 1
+
+
+@in_loop
+async def test_nothing_is_recorded_behind_the_last_store_that_was_waited_for():
+    async with Busy() as busy:
+        busy.hold.set()
+        source = busy.streams[0].source
+        source.settle()
+        with pytest.raises(garclient.Closed):
+            source.record()  # of a thread that had passed every check when the end began
+        assert busy.devices[0].records == 1
+        busy.devices[0].settled = 0
+
+
 @in_loop
 async def test_a_close_in_another_loop_is_refused():
     async with Busy() as busy:

@@ -6,6 +6,7 @@ authority said.
 
     attached (a binding) -> record ... -> attached again (another gard) -> record ...
     failed: a record or the device failed; no more records, earlier numbers can be asked for
+    settled: no more records -> let go: no binding, nothing is asked any more, Closed
 
 Threads: any. The arming lock is the stream's alone and held around the device's `arm`; the state
 lock is short and never held around a call of the device.
@@ -15,12 +16,12 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, List, Optional
+from typing import TYPE_CHECKING, Callable, List, Optional, TypeVar
 
 from .device import Device, Store
 from .error import GarError
-from .error_numbers import (Backend, Capturing, ForeignStream, InvalidArgument, LimitRecords,
-                            NoDomain, SettleFailed, StreamFailed)
+from .error_numbers import (Backend, Capturing, Closed, ForeignStream, InvalidArgument,
+                            LimitRecords, NoDomain, SettleFailed, StreamFailed)
 from .memory import Bell, Page, Word
 from .sequence import UNCONFIRMED_MAX, Records, reached
 
@@ -32,6 +33,8 @@ _REFUSALS = (Capturing, NoDomain, ForeignStream, LimitRecords)
 
 # Pages that a device may still store into; they stay until the process ends.
 _kept: "list[object]" = []
+
+_Answer = TypeVar("_Answer")
 
 
 @dataclass
@@ -66,6 +69,8 @@ class Source:
         self._failure: Optional[GarError] = None
         self._authority_failure: Optional[GarError] = None
         self._failed_from = 0
+        self._is_settled = False
+        self.asking = 0  # threads that are in the device just now
 
     @property
     def word_is_authority(self) -> bool:
@@ -81,7 +86,10 @@ class Source:
 
     @property
     def current(self) -> Binding:
-        return self._bindings[-1]
+        bindings = self._bindings
+        if not bindings:
+            raise Closed("the stream")
+        return bindings[-1]
 
     # ---- Where numbers are stored.
 
@@ -119,6 +127,8 @@ class Source:
             for binding in reversed(self._bindings):
                 if not reached(binding.base, sequence):
                     return binding
+            if not self._bindings:
+                raise Closed("the stream")
             return self._bindings[0]
 
     @property
@@ -159,6 +169,8 @@ class Source:
         return sequence
 
     def _record(self) -> int:
+        if self._is_settled:
+            raise Closed("the stream")
         self._refuse_if_failed()
         if self._records.full and not self.query(self._records.oldest):
             raise LimitRecords(UNCONFIRMED_MAX)
@@ -222,7 +234,9 @@ class Source:
         if self.device is None:
             return None
         try:
-            done = self.device.block(sequence, timeout_ns)
+            done = self._asked(self.device.block, sequence, timeout_ns)
+        except Closed:
+            raise
         except Exception as error:
             raise self._failed(sequence, error, "block") from error
         if done:
@@ -238,9 +252,23 @@ class Source:
         if self.device is None:
             return reached(self.binding_of(sequence).word.load(), sequence)
         try:
-            return self.device.query(sequence)
+            return self._asked(self.device.query, sequence)
+        except Closed:
+            raise
         except Exception as error:
             raise self._failed(sequence, error, "query") from error
+
+    def _asked(self, call: Callable[..., _Answer], *arguments: object) -> _Answer:
+        # A device is not closed while a thread is in it, and not entered once it was let go.
+        with self._state:
+            if not self._bindings:
+                raise Closed("the stream")
+            self.asking += 1
+        try:
+            return call(*arguments)
+        finally:
+            with self._state:
+                self.asking -= 1
 
     def _failed(self, sequence: int, error: Exception, call: str) -> GarError:
         assert self.device is not None
@@ -259,10 +287,12 @@ class Source:
     # ---- The end.
 
     def settle(self) -> None:
-        """Blocks until every store has landed. SettleFailed: its pages are kept for ever."""
-        if self.device is None:
-            return
+        """Blocks until every store has landed; no other is armed. SettleFailed: its pages are kept
+        for ever."""
         with self._arming:
+            self._is_settled = True
+            if self.device is None:
+                return
             try:
                 self.device.settle()
             except Exception as error:

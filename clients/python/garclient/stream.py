@@ -8,6 +8,7 @@ device itself said that it is done.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Optional, Type
@@ -351,6 +352,9 @@ class Stream:
             self._client.leak(source)
             raise
         self._client.let_go(source, source.let_go())
+        while source.asking:
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.sleep(PACE_MOST_NS / 1e9)
         if source.device is not None:
             source.device.close()
 
