@@ -112,6 +112,12 @@ finding judge_gard(const node_seen& seen) {
           .remedy = seen.files.systemd ? as_root(seen.files, "systemctl start gard") : "gard &"};
 }
 
+// A socket unit does not start while its service is active; the service starts its sockets.
+std::string listen_anew(const host_files& on) {
+  return as_root(on, "systemctl stop gard.socket gard") + " && " +
+         as_root(on, "systemctl start gard");
+}
+
 finding judge_sockets(const node_seen& seen) {
   const socket_file* socket = clients_socket(seen);
   if (!socket) return {.what = "there is no socket for clients; gard makes it"};
@@ -123,10 +129,10 @@ finding judge_sockets(const node_seen& seen) {
             .remedy = then_restart(seen.files, removed)};
   }
   if (!seen.gard.answers_clients && any_says(seen.gard.clients_tried, "Connection refused")) {
-    return {.is = broken,
-            .what = "nobody listens at " + path,
-            .remedy = seen.files.systemd ? as_root(seen.files, "systemctl restart gard.socket")
-                                         : then_restart(seen.files, removed)};
+    return {
+        .is = broken,
+        .what = "nobody listens at " + path,
+        .remedy = seen.files.systemd ? listen_anew(seen.files) : then_restart(seen.files, removed)};
   }
   if (socket->mode & 0060) {
     return {.is = good, .what = fmt::format("{} is open to the group {}", path, socket->group)};
@@ -145,17 +151,22 @@ finding judge_sockets(const node_seen& seen) {
 
 finding judge_groups(const node_seen& seen) {
   const host_files& files = seen.files;
-  const std::string user = files.user;
+  const bool named = !files.user.empty();
+  if (files.by_sudo && !named) {
+    return {.what = "this host does not know the user who called sudo: ask without it"};
+  }
   if (files.user_uid == 0) return {.is = good, .what = "root needs no group"};
+  const std::string user = named ? files.user : fmt::format("uid {}", files.uid);
   if (is_own(seen))
     return {.is = good, .what = "this gard is " + user + "'s own: no group is needed"};
   if (!files.of_gard) return {.what = "/etc/group cannot be read"};
   const membership& of = *files.of_gard;
-  const std::string join = as_root(files, "usermod -aG gard " + shell_word(files.user));
+  // Who has no name here is a directory's, and joins the group there.
+  const std::string join = named ? as_root(files, "usermod -aG gard " + shell_word(user)) : "";
   if (!of.group_exists) {
     return {.is = costs,
             .what = "there is no group gard: " + user + "'s programs wait by themselves",
-            .remedy = as_root(files, "groupadd --system gard") + " && " + join};
+            .remedy = as_root(files, "groupadd --system gard") + (named ? " && " + join : "")};
   }
   if (of.held) return {.is = good, .what = user + " is in the group gard"};
   if (of.listed) {
@@ -165,7 +176,7 @@ finding judge_groups(const node_seen& seen) {
   }
   return {.is = costs,
           .what = user + " is not in the group gard: its programs wait by themselves",
-          .remedy = join + "  # then log in again"};
+          .remedy = named ? join + "  # then log in again" : ""};
 }
 
 finding judge_executor(const node_seen& seen) {

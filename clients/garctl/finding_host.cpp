@@ -81,6 +81,11 @@ finding judge_memlock(const node_seen& seen) {
   const std::string limit = seen.files.memlock_limit;
   if (limit.empty() || seen.pin_bytes == 0) return {.what = "the limit cannot be read"};
   const uint64_t kib = seen.pin_bytes / 1024;
+  if (seen.files.by_sudo) {
+    return {.what = "root may pin what it likes, which says nothing of the programs of " +
+                    (seen.files.user.empty() ? "who called sudo" : seen.files.user) +
+                    ": ask without sudo"};
+  }
   if (seen.pin_refused.empty()) {
     return {.is = good,
             .what = fmt::format("a program's words can be pinned; the limit is {} bytes", limit),
@@ -89,13 +94,16 @@ finding judge_memlock(const node_seen& seen) {
   }
   // A little more than that, for what else the program pins.
   const std::string line = shell_word(fmt::format("{} - memlock {}", seen.files.user, 8 * kib));
-  return {
+  finding found{
       .is = broken,
       .what = fmt::format("a program's words cannot all be pinned; the limit is {} bytes", limit),
       .measured = fmt::format("pinning {} KiB: {}", kib, seen.pin_refused),
-      .figures = {{"refused_bytes", seen.pin_bytes}},
-      .remedy =
-          put_into(seen.files, line, "/etc/security/limits.d/gard.conf") + "  # then log in again"};
+      .figures = {{"refused_bytes", seen.pin_bytes}}};
+  if (!seen.files.user.empty()) {
+    found.remedy =
+        add_line(seen.files, line, "/etc/security/limits.d/gard.conf") + "  # then log in again";
+  }
+  return found;
 }
 
 std::optional<std::pair<int, int>> version_in(const std::string& release) {

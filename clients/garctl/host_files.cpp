@@ -9,6 +9,8 @@
 #include <iterator>
 #include <sstream>
 
+#include "clients/garctl/host_accounts.hpp"
+
 namespace gar {
 namespace {
 
@@ -74,16 +76,6 @@ class tree {
 
 // ---- users and groups -------------------------------------------------------------------------
 
-// The fields of the line of /etc/passwd or /etc/group whose field `index` is `wanted`.
-std::vector<std::string> account(const tree& in, const std::string& file, size_t index,
-                                 const std::string& wanted) {
-  for (const std::string& line : split(in.text(file).value_or(""), '\n')) {
-    std::vector<std::string> fields = split(line, ':');
-    if (fields.size() > std::max<size_t>(index, 2) && fields[index] == wanted) return fields;
-  }
-  return {};
-}
-
 // "Uid:" and "Groups:" of /proc/self/status.
 std::vector<std::string> status_words(const tree& in, const std::string& key) {
   for (const std::string& line : split(in.text("/proc/self/status").value_or(""), '\n')) {
@@ -99,32 +91,32 @@ bool has(const std::vector<std::string>& list, const std::string& wanted) {
   return std::find(list.begin(), list.end(), wanted) != list.end();
 }
 
-void read_user(const tree& in, const std::string& sudo_user, host_files& seen) {
+void read_user(const tree& in, const host_accounts& accounts, const std::string& sudo_user,
+               host_files& seen) {
   const auto uids = status_words(in, "Uid:");
-  const std::string uid = uids.size() > 1 ? uids[1] : "0";  // the effective one
-  seen.uid = number_in<uint32_t>(uid).value_or(0);
-  auto entry = account(in, "/etc/passwd", 2, uid);
-  const auto caller = account(in, "/etc/passwd", 0, sudo_user);
-  const bool for_caller = seen.uid == 0 && caller.size() > 3;
-  if (for_caller) entry = caller;
-  seen.user = entry.empty() ? "uid " + uid : entry[0];
-  seen.user_uid = entry.empty() ? seen.uid : number_in<uint32_t>(entry[2]).value_or(seen.uid);
-  if (!in.has("/etc/group")) return;
-  const auto group = account(in, "/etc/group", 0, "gard");
+  // The effective one.
+  seen.uid = uids.size() > 1 ? number_in<uint32_t>(uids[1]).value_or(0) : 0;
+  auto user = accounts.user(seen.uid);
+  seen.by_sudo = seen.uid == 0 && !sudo_user.empty() && sudo_user != "root";
+  if (seen.by_sudo) user = accounts.user(sudo_user);
+  if (user) seen.user = user->name;
+  seen.user_uid = user ? user->uid : seen.uid;
+  if (!accounts.has_groups()) return;
+  const auto group = accounts.group("gard");
   membership of;
-  of.group_exists = !group.empty();
-  if (of.group_exists) {
-    of.listed = (entry.size() > 3 && entry[3] == group[2]) ||
-                (group.size() > 3 && has(split(group[3], ','), seen.user));
+  of.group_exists = group.has_value();
+  if (group) {
+    const std::string gid = std::to_string(group->gid);
     const auto gids = status_words(in, "Gid:");
-    of.held = for_caller ? of.listed
-                         : has(status_words(in, "Groups:"), group[2]) ||
-                               (gids.size() > 1 && gids[1] == group[2]);
+    of.listed = user && accounts.is_member(*user, *group);
+    of.held = seen.by_sudo
+                  ? of.listed
+                  : has(status_words(in, "Groups:"), gid) || (gids.size() > 1 && gids[1] == gid);
   }
   seen.of_gard = of;
 }
 
-socket_file read_socket(const tree& in, const std::string& path) {
+socket_file read_socket(const tree& in, const host_accounts& accounts, const std::string& path) {
   socket_file seen;
   seen.path = path;
   struct stat found {};
@@ -133,8 +125,8 @@ socket_file read_socket(const tree& in, const std::string& path) {
   seen.is_socket = S_ISSOCK(found.st_mode);
   seen.mode = found.st_mode & 0777;
   seen.owner = found.st_uid;
-  const auto group = account(in, "/etc/group", 2, std::to_string(found.st_gid));
-  seen.group = group.empty() ? std::to_string(found.st_gid) : group[0];
+  const auto group = accounts.group(found.st_gid);
+  seen.group = group ? group->name : std::to_string(found.st_gid);
   return seen;
 }
 
@@ -267,8 +259,11 @@ void read_gard(const tree& in, const host_files_options& options, host_files& se
 host_files read_host_files(const host_files_options& options) {
   const tree in(options.root);
   host_files seen;
-  read_user(in, options.sudo_user, seen);
-  for (const std::string& path : options.sockets) seen.sockets.push_back(read_socket(in, path));
+  const host_accounts accounts(options.root);
+  read_user(in, accounts, options.sudo_user, seen);
+  for (const std::string& path : options.sockets) {
+    seen.sockets.push_back(read_socket(in, accounts, path));
+  }
   seen.kernel = in.word("/proc/sys/kernel/osrelease");
   seen.io_uring_disabled = number_in<int>(in.word("/proc/sys/kernel/io_uring_disabled"));
   read_cpus(in, seen);

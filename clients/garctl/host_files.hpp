@@ -28,7 +28,7 @@ struct socket_file {
 // One user and the group `gard`.
 struct membership {
   bool group_exists = false;
-  bool listed = false;  // in /etc/group, or as the user's own group
+  bool listed = false;  // in the group's list, or as the user's own group
   bool held = false;    // by the process: who was added later has to log in again
 };
 
@@ -41,7 +41,8 @@ struct run_queue {
 struct host_files {
   // Who asks, and for whose programs: who called sudo, else the same.
   uint32_t uid = 0;
-  std::string user;
+  bool by_sudo = false;
+  std::string user;  // empty: the host knows no name of his
   uint32_t user_uid = 0;
   std::optional<membership> of_gard;
   std::vector<socket_file> sockets;  // as they were asked for

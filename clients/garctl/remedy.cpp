@@ -86,6 +86,10 @@ std::string put_into(const host_files& on, std::string_view text, std::string_vi
   return fmt::format("echo {} | {}", text, as_root(on, fmt::format("tee {}", files)));
 }
 
+std::string add_line(const host_files& on, std::string_view line, std::string_view file) {
+  return fmt::format("echo {} | {}", line, as_root(on, fmt::format("tee -a {}", file)));
+}
+
 std::string then_restart(const host_files& on, const std::string& command) {
   return command + (on.systemd ? " && " + restart(on) : "  # then start gard anew");
 }

@@ -18,6 +18,8 @@ namespace gar {
 std::string as_root(const host_files& on, const std::string& command);
 // Puts a text into a file of the kernel's, or into each that a pattern names.
 std::string put_into(const host_files& on, std::string_view text, std::string_view files);
+// Behind what the file has already.
+std::string add_line(const host_files& on, std::string_view line, std::string_view file);
 // "COMMAND && systemctl restart gard"; without systemd a comment says that it is to be started
 // anew.
 std::string then_restart(const host_files& on, const std::string& command);

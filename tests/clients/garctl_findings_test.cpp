@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "clients/garctl/findings.hpp"
+#include "clients/garctl/host_accounts.hpp"
 #include "tests/clients/virtual_node.hpp"
 
 namespace gar {
@@ -85,7 +86,7 @@ const node_case cases[] = {
        n.seen.gard.answers_clients = false;
        n.seen.gard.clients_tried = {{virtual_node::socket_path, "Connection refused"}};
      },
-     "systemctl restart gard.socket"},
+     "sudo systemctl stop gard.socket gard && sudo systemctl start gard"},
     {"sockets", unknown, without_gard, "no socket"},
 
     {"groups", good, nothing, "ada is in the group gard"},
@@ -111,6 +112,14 @@ const node_case cases[] = {
      },
      "groupadd --system gard"},
     {"groups", unknown, [](virtual_node& n) { n.take("/etc/group"); }, "/etc/group"},
+    {"groups", good, [](virtual_node& n) { n.put_user("1234", "100", "100 990"); },
+     "uid 1234 is in the group gard"},
+    {"groups", unknown,
+     [](virtual_node& n) {
+       n.put_user("0", "0", "");
+       n.sudo_user = "nobody_here";
+     },
+     "ask without it"},
 
     {"executor", good, nothing, "gpu-reactor runs"},
     {"executor", broken,
@@ -305,8 +314,14 @@ const node_case cases[] = {
        n.put_limit("4096");
        n.seen.pin_refused = "mlock: Cannot allocate memory";
      },
-     "echo 'ada - memlock 544' | sudo tee /etc/security/limits.d/gard.conf"},
+     "echo 'ada - memlock 544' | sudo tee -a /etc/security/limits.d/gard.conf"},
     {"memlock", unknown, [](virtual_node& n) { n.take("/proc/self/limits"); }, "cannot be read"},
+    {"memlock", unknown,
+     [](virtual_node& n) {
+       n.put_user("0", "0", "");
+       n.sudo_user = "ada";
+     },
+     "the programs of ada: ask without sudo"},
 
     {"kernel", good, nothing, "Linux 6.1.0-18-amd64"},
     {"kernel", good,
@@ -463,6 +478,28 @@ TEST(findings, a_user_with_a_gard_of_his_own_needs_neither_group_nor_root) {
   EXPECT_EQ(node.judged("sockets").is, good);
   EXPECT_EQ(node.judged("groups").is, good);
   EXPECT_THAT(node.judged("late-waits").remedy, testing::StartsWith("garctl plan set"));
+}
+
+TEST(findings, no_command_names_a_user_who_has_no_name_here) {
+  virtual_node node;
+  node.put_user("1234", "100", "100");
+  node.seen.pin_refused = "mlock: Cannot allocate memory";
+  EXPECT_EQ(node.judged("groups").is, costs);
+  EXPECT_EQ(node.judged("groups").remedy, "");
+  EXPECT_EQ(node.judged("memlock").is, broken);
+  EXPECT_EQ(node.judged("memlock").remedy, "");
+}
+
+// The one user and group that every host has, asked of its name service.
+TEST(host_accounts, the_hosts_own_are_asked_of_its_name_service) {
+  const host_accounts accounts("");
+  const auto root = accounts.user(0);
+  const auto of = accounts.group(0);
+  ASSERT_TRUE(root && of);
+  EXPECT_EQ(accounts.user(root->name)->uid, 0U);
+  EXPECT_EQ(accounts.group(of->name)->gid, 0U);
+  EXPECT_TRUE(accounts.is_member(*root, *of));
+  EXPECT_FALSE(accounts.user("no user has such a name"));
 }
 
 TEST(findings, a_command_goes_to_the_socket_that_was_named) {

@@ -1,8 +1,10 @@
 """The tests, each run by run.py in a box of its own: inside.py NAME."""
 
+import json
 import os
 import re
 import resource
+import socket
 import stat
 import sys
 import time
@@ -338,6 +340,24 @@ def without_its_socket_units_gard_makes_its_own_sockets(machine):
     machine.systemctl("reload", "gard")
     machine.systemctl("stop", "gard")
     require(not os.path.exists(CLIENTS_SOCKET), "its folders go with it")
+
+
+@test
+def what_doctor_says_of_a_socket_nobody_listens_at_makes_gard_listen_again(machine):
+    def remedy():
+        found = json.loads(machine.garctl("doctor", "--json").stdout)
+        return next(each["remedy"] for each in found if each["id"] == "sockets")
+    machine.systemctl("start", "gard")
+    machine.systemctl("stop", *SOCKET_UNITS, "gard")
+    os.makedirs(os.path.dirname(CLIENTS_SOCKET), exist_ok=True)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as left_behind:
+        left_behind.bind(CLIENTS_SOCKET)
+    command = remedy()
+    machine.run("sh", "-c", command)
+    machine.delegated_client().close()
+    # And where the service is active, which refuses its socket a start.
+    machine.run("sh", "-c", command)
+    machine.delegated_client().close()
 
 
 @test
