@@ -6,9 +6,12 @@
 // the session's to check.
 //
 // Errors: MalformedMessage{what}, UnknownMessage{type}.
-// Threads: pure functions. Allocation: names, texts and entries are copied.
+// Threads: pure functions. Allocation: names, texts and entries are copied; encoding into a room
+// needs none of its own.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -180,10 +183,30 @@ size_t descriptors_of(const message& m);
 // A frame as one SEQPACKET message delivered it.
 result<message> decode(std::span<const std::byte> frame);
 
+// Where one frame is written, whatever message it is.
+class frame_room {
+ public:
+  // The next frame's bytes, all 0.
+  std::span<std::byte> take(size_t bytes) {
+    GAR_ASSERT(bytes <= room_.size());
+    bytes_ = bytes;
+    const std::span<std::byte> taken = std::span(room_).first(bytes);
+    std::fill(taken.begin(), taken.end(), std::byte{});
+    return taken;
+  }
+  std::span<const std::byte> frame() const { return std::span(room_).first(bytes_); }
+
+ private:
+  std::array<std::byte, frame_bytes_max> room_;
+  size_t bytes_ = 0;
+};
+
 // Bytes to send. GAR_ASSERT on names, plans, asks and counts that do not fit: they are ours, and
 // checked where they come in. What may quote others, a refusal's text and a driver's reason, is cut
-// and cleaned to fit. Entries beyond `*_entries_max` must be split by the caller.
+// and cleaned to fit. Entries beyond `*_entries_max` must be split by the caller. Into a room: that
+// of the bytes given, and no allocation but for a hello and a refusal.
 std::vector<std::byte> encode(const message& m);
+std::span<const std::byte> encode(const message& m, frame_room& into);
 
 // How many entries of each kind fit into one frame.
 inline constexpr size_t wait_entries_max = (frame_bytes_max - sizeof(header)) / sizeof(wait_entry);

@@ -8,11 +8,9 @@
 namespace gar::proto {
 namespace {
 
-using bytes = std::vector<std::byte>;
-
-// A frame of the right length, filled with 0 behind its header and fixed part.
+// A frame of the right length, filled with 0 behind its header and fixed part: that part is given.
 template <class Fixed>
-bytes start(message_type type, Fixed fixed, size_t count = 0) {
+std::span<std::byte> start(frame_room& into, message_type type, Fixed fixed, size_t count = 0) {
   const message_layout& layout = layout_of(type);
   GAR_ASSERT(sizeof(Fixed) == layout.fixed_bytes);
   GAR_ASSERT(count >= layout.count_min && count <= layout.count_max);
@@ -22,27 +20,24 @@ bytes start(message_type type, Fixed fixed, size_t count = 0) {
   head.count = static_cast<uint16_t>(count);
   head.bytes = static_cast<uint32_t>(frame_bytes);
   std::memcpy(&fixed, &head, sizeof(head));
-  bytes frame(frame_bytes);
+  const std::span<std::byte> frame = into.take(frame_bytes);
   std::memcpy(frame.data(), &fixed, sizeof(fixed));
-  return frame;
+  return frame.subspan(sizeof(fixed));
 }
 
 template <class Fixed>
-bytes with_text(message_type type, const Fixed& fixed, std::string_view text) {
+void with_text(frame_room& into, message_type type, const Fixed& fixed, std::string_view text) {
   GAR_ASSERT(valid_utf8(text) && text.find('\0') == std::string_view::npos);
-  bytes frame = start(type, fixed, text.size());
-  if (!text.empty()) std::memcpy(frame.data() + sizeof(fixed), text.data(), text.size());
-  return frame;
+  const std::span<std::byte> rest = start(into, type, fixed, text.size());
+  if (!text.empty()) std::memcpy(rest.data(), text.data(), text.size());
 }
 
 template <class Fixed, class Entry>
-bytes with_entries(message_type type, const Fixed& fixed, const std::vector<Entry>& entries) {
+void with_entries(frame_room& into, message_type type, const Fixed& fixed,
+                  const std::vector<Entry>& entries) {
   GAR_ASSERT(sizeof(Entry) == layout_of(type).entry_bytes);
-  bytes frame = start(type, fixed, entries.size());
-  if (!entries.empty()) {
-    std::memcpy(frame.data() + sizeof(fixed), entries.data(), entries.size() * sizeof(Entry));
-  }
-  return frame;
+  const std::span<std::byte> rest = start(into, type, fixed, entries.size());
+  if (!entries.empty()) std::memcpy(rest.data(), entries.data(), entries.size() * sizeof(Entry));
 }
 
 // Into a field that is all 0.
@@ -52,7 +47,7 @@ void set_field(char (&field)[field_bytes], std::string_view text) {
   if (!text.empty()) std::memcpy(field, text.data(), text.size());
 }
 
-bytes give(const hello& m) {
+void give(const hello& m, frame_room& into) {
   hello_fixed fixed{};
   fixed.version_min = m.version_min;
   fixed.version_max = m.version_max;
@@ -65,10 +60,10 @@ bytes give(const hello& m) {
     entry.available = driver.available ? 1 : 0;
     set_field(entry.why, clean_text(driver.why, why_field_bytes - 1));
   }
-  return with_entries(message_type::hello, fixed, drivers);
+  with_entries(into, message_type::hello, fixed, drivers);
 }
 
-bytes give(const welcome& m) {
+void give(const welcome& m, frame_room& into) {
   welcome_fixed fixed{};
   fixed.version = m.version;
   fixed.plan_scopes = m.plan_scopes;
@@ -83,26 +78,26 @@ bytes give(const welcome& m) {
   set_field(fixed.executor, m.executor);
   fixed.ring_entries = m.ring_entries;
   fixed.request_flag = m.request_flag;
-  return start(message_type::welcome, fixed);
+  start(into, message_type::welcome, fixed);
 }
 
-bytes give(const page& m) {
+void give(const page& m, frame_room& into) {
   page_fixed fixed{};
   fixed.page_index = m.page_index;
   fixed.page_bytes = m.page_bytes;
-  return start(message_type::page, fixed);
+  start(into, message_type::page, fixed);
 }
 
-bytes give(const open& m) {
+void give(const open& m, frame_room& into) {
   open_fixed fixed{};
   fixed.cookie = m.cookie;
   fixed.base = m.base;
   fixed.authority = m.authority;
   set_field(fixed.stream_name, m.stream_name);
-  return start(message_type::open, fixed);
+  start(into, message_type::open, fixed);
 }
 
-bytes give(const opened& m) {
+void give(const opened& m, frame_room& into) {
   opened_fixed fixed{};
   fixed.cookie = m.cookie;
   fixed.base = m.base;
@@ -111,110 +106,124 @@ bytes give(const opened& m) {
   fixed.page_index = m.page_index;
   fixed.line_index = m.line_index;
   fixed.slot = m.slot;
-  return start(message_type::opened, fixed);
+  start(into, message_type::opened, fixed);
 }
 
-bytes give(const close& m) {
+void give(const close& m, frame_room& into) {
   close_fixed fixed{};
   fixed.cookie = m.cookie;
   fixed.stream = m.stream;
   fixed.stream_generation = m.stream_generation;
   fixed.last_sequence = m.last_sequence;
-  return start(message_type::close, fixed);
+  start(into, message_type::close, fixed);
 }
 
-bytes give(const closed& m) {
+void give(const closed& m, frame_room& into) {
   closed_fixed fixed{};
   fixed.cookie = m.cookie;
-  return start(message_type::closed, fixed);
+  start(into, message_type::closed, fixed);
 }
 
-bytes give(const plan_scope& m) {
+void give(const plan_scope& m, frame_room& into) {
   plan_fixed fixed{};
   fixed.generation = m.generation;
   fixed.scope = m.scope;
   fixed.scope_index = m.scope_index;
   fixed.scopes = m.scopes;
   set_field(fixed.point_name, m.point_name);
-  return with_text(message_type::plan, fixed, m.text);
+  with_text(into, message_type::plan, fixed, m.text);
 }
 
-bytes give(const point& m) {
+void give(const point& m, frame_room& into) {
   point_fixed fixed{};
   fixed.point = m.point_number;
   set_field(fixed.point_name, m.point_name);
-  return start(message_type::point, fixed);
+  start(into, message_type::point, fixed);
 }
 
-bytes give(const waits& m) {
-  std::vector<wait_entry> entries;
-  entries.reserve(m.entries.size());
+void give(const waits& m, frame_room& into) {
+  std::span<std::byte> rest = start(into, message_type::wait, header{}, m.entries.size());
   for (const wait& w : m.entries) {
-    entries.push_back({w.cookie, w.target, w.age_ns, w.timeout_ns, w.plan_generation, w.stream,
-                       w.stream_generation, w.point_number, w.rows});
+    const wait_entry entry{w.cookie,
+                           w.target,
+                           w.age_ns,
+                           w.timeout_ns,
+                           w.plan_generation,
+                           w.stream,
+                           w.stream_generation,
+                           w.point_number,
+                           w.rows};
+    std::memcpy(rest.data(), &entry, sizeof(entry));
+    rest = rest.subspan(sizeof(entry));
   }
-  return with_entries(message_type::wait, header{}, entries);
 }
 
-bytes give(const cancel& m) {
+void give(const cancel& m, frame_room& into) {
   cancel_fixed fixed{};
   fixed.cookie = m.cookie;
-  return start(message_type::cancel, fixed);
+  start(into, message_type::cancel, fixed);
 }
 
-bytes give(const completions& m) {
-  return with_entries(message_type::completion, header{}, m.entries);
+void give(const completions& m, frame_room& into) {
+  with_entries(into, message_type::completion, header{}, m.entries);
 }
 
-bytes give(const probes& m) {
-  return with_entries(message_type::probe, header{}, m.entries);
+void give(const probes& m, frame_room& into) {
+  with_entries(into, message_type::probe, header{}, m.entries);
 }
 
-bytes give(const statuses& m) {
-  return with_entries(message_type::status, header{}, m.entries);
+void give(const statuses& m, frame_room& into) {
+  with_entries(into, message_type::status, header{}, m.entries);
 }
 
-bytes give(const outcomes& m) {
-  return with_entries(message_type::outcome, header{}, m.entries);
+void give(const outcomes& m, frame_room& into) {
+  with_entries(into, message_type::outcome, header{}, m.entries);
 }
 
-bytes give(const refusal& m) {
+void give(const refusal& m, frame_room& into) {
   error_fixed fixed{};
   fixed.cookie = m.cookie;
   fixed.code = m.code;
   fixed.request_type = m.request_type;
   fixed.fatal = m.fatal ? 1 : 0;
-  return with_text(message_type::error, fixed, clean_text(m.text, error_text_bytes_max));
+  with_text(into, message_type::error, fixed, clean_text(m.text, error_text_bytes_max));
 }
 
-bytes give(const bye& m) {
+void give(const bye& m, frame_room& into) {
   bye_fixed fixed{};
   fixed.code = m.code;
-  return start(message_type::bye, fixed);
+  start(into, message_type::bye, fixed);
 }
 
-bytes give(const ask& m) {
+void give(const ask& m, frame_room& into) {
   ask_fixed fixed{};
   fixed.cookie = m.cookie;
-  return with_text(message_type::ask, fixed, m.json);
+  with_text(into, message_type::ask, fixed, m.json);
 }
 
-bytes give(const answer& m) {
+void give(const answer& m, frame_room& into) {
   answer_fixed fixed{};
   fixed.cookie = m.cookie;
   fixed.offset_bytes = m.offset_bytes;
   fixed.total_bytes = m.total_bytes;
-  return with_text(message_type::answer, fixed, m.part);
+  with_text(into, message_type::answer, fixed, m.part);
 }
 
-bytes give(const kick&) {
-  return start(message_type::kick, header{});
+void give(const kick&, frame_room& into) {
+  start(into, message_type::kick, header{});
 }
 
 }  // namespace
 
+std::span<const std::byte> encode(const message& m, frame_room& into) {
+  std::visit([&into](const auto& value) { give(value, into); }, m);
+  return into.frame();
+}
+
 std::vector<std::byte> encode(const message& m) {
-  return std::visit([](const auto& value) { return give(value); }, m);
+  frame_room room;
+  const std::span<const std::byte> frame = encode(m, room);
+  return {frame.begin(), frame.end()};
 }
 
 }  // namespace gar::proto

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -285,6 +286,16 @@ TEST(codec, gives_back_every_field_of_every_message) {
       ASSERT_TRUE(got) << name_of(type_at(index)) << ": " << got.error().headline();
       ASSERT_TRUE(*got == sent) << name_of(type_at(index));
     }
+  }
+}
+
+TEST(codec, writes_the_same_frame_into_a_room_whatever_was_in_it_before) {
+  generator make;
+  frame_room room;
+  for (size_t round = 0; round < 20 * message_types; ++round) {
+    const message sent = make.any_message(type_at(round % message_types));
+    const std::span<const std::byte> frame = encode(sent, room);
+    EXPECT_TRUE(std::ranges::equal(frame, encode(sent))) << name_of(type_of(sent));
   }
 }
 
