@@ -12,10 +12,6 @@
 namespace gar::owner {
 namespace {
 
-uint64_t stream_key(uint32_t id, uint32_t generation) {
-  return (uint64_t{generation} << 32) | id;
-}
-
 // How soon a gard that is silent is looked at again for what waits for its ends.
 constexpr duration silent_pause = from_ms(100);
 
@@ -39,11 +35,16 @@ link::link(parts p)
   pages_.push_back(std::move(p.first_page));
 }
 
-bool link::send(const proto::message& m) {
+bool link::send(const proto::message& m) noexcept {
   if (!alive()) return false;
-  const result<bool> sent = send_message(socket_.get(), proto::encode(m));
-  // A broken socket is seen by the service thread, which reads its end.
-  return sent && *sent;
+  try {
+    proto::frame_room room;
+    const result<bool> sent = send_message(socket_.get(), proto::encode(m, room));
+    // A broken socket is seen by the service thread, which reads its end.
+    return sent && *sent;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
 }
 
 // ---- Streams.
@@ -73,48 +74,25 @@ void link::open(uint64_t base, bool word_authority, std::string_view name, on_op
   if (then) then(lost_link());
 }
 
-void link::close(uint32_t stream_id, uint32_t generation, uint64_t last_sequence) {
-  proto::close asked;
-  asked.stream = stream_id;
-  asked.stream_generation = generation;
-  asked.last_sequence = last_sequence;
-  {
-    std::lock_guard lock(pending_lock_);
-    asked.cookie = next_cookie_++;
-    if (has_orphans(stream_id)) {
-      closes_.push_back(asked);
-      asked.cookie = 0;
-    }
-  }
-  if (asked.cookie != 0) return send_closes({asked});
-  if (ring_) again_by(steady_clock().now());
+void link::close(uint32_t stream_id, uint32_t generation, uint64_t last_sequence) noexcept {
+  std::lock_guard sends(send_lock_);
+  std::lock_guard lock(pending_lock_);
+  const auto at = streams_.find(stream_key(stream_id, generation));
+  if (at == streams_.end() || at->second.last_of_it) return;
+  at->second.known.reset();
+  at->second.last_of_it = last_sequence;
+  ++closes_due_;
+  if (send_close(at->first, at->second)) streams_.erase(at);
 }
 
-// Nobody else may come to read the ring for those who left.
 void link::again_by(instant now) {
   std::lock_guard lock(send_lock_);
+  send_later(now);
+}
+
+void link::send_later(instant now) {
   again_due_ = std::min(again_due_, now + (silent() ? silent_pause : again_pause));
   service_.need_by(again_due_);
-}
-
-void link::send_closes(const std::vector<proto::close>& due) {
-  if (due.empty()) return;
-  std::lock_guard lock(send_lock_);
-  for (const proto::close& c : due) send_surely(c);
-}
-
-void link::send_surely(const proto::message& m) {
-  if (unsent_.empty() && (send(m) || !alive())) return;
-  unsent_.push_back(m);
-  again_due_ = std::min(again_due_, steady_clock().now() + again_pause);
-  service_.need_by(again_due_);
-}
-
-void link::send_unsent(instant now) {
-  const auto left = std::find_if_not(unsent_.begin(), unsent_.end(),
-                                     [this](const proto::message& m) { return send(m); });
-  unsent_.erase(unsent_.begin(), left);
-  if (!unsent_.empty()) again_due_ = std::min(again_due_, now + again_pause);
 }
 
 bool link::has_orphans(uint32_t stream_id) const {
@@ -124,33 +102,13 @@ bool link::has_orphans(uint32_t stream_id) const {
   });
 }
 
-void link::send_ready_closes() {
-  std::vector<proto::close> due;
-  {
-    std::lock_guard lock(pending_lock_);
-    const auto ready =
-        std::stable_partition(closes_.begin(), closes_.end(),
-                              [this](const proto::close& c) { return has_orphans(c.stream); });
-    due.assign(ready, closes_.end());
-    closes_.erase(ready, closes_.end());
-  }
-  send_closes(due);
-}
-
-// gard has ended this wait too. Gives the closes that waited for it alone.
-std::vector<proto::close> link::adopt(uint64_t cookie) {
-  std::vector<proto::close> due;
+// gard has ended this wait too.
+bool link::adopt(uint64_t cookie) {
   const auto orphan = pending_.find(cookie);
-  if (orphan == pending_.end()) return due;
-  const uint32_t stream_id = orphan->second.stream_id;
+  if (orphan == pending_.end()) return false;
+  if (orphan->second.cancel_due) --cancels_due_;
   pending_.erase(orphan);
-  if (closes_.empty() || has_orphans(stream_id)) return due;
-  const auto ready =
-      std::stable_partition(closes_.begin(), closes_.end(),
-                            [stream_id](const proto::close& c) { return c.stream != stream_id; });
-  due.assign(ready, closes_.end());
-  closes_.erase(ready, closes_.end());
-  return due;
+  return closes_due_ > 0;
 }
 
 result<link::place> link::place_of(const proto::opened& o) const {
@@ -165,18 +123,20 @@ result<link::place> link::place_of(const proto::opened& o) const {
 
 void link::know(uint32_t stream_id, uint32_t generation, std::weak_ptr<stream> s) {
   std::lock_guard lock(pending_lock_);
-  streams_[stream_key(stream_id, generation)] = std::move(s);
+  const auto at = streams_.find(stream_key(stream_id, generation));
+  if (at != streams_.end() && !at->second.last_of_it) at->second.known = std::move(s);
 }
 
 void link::unknow(uint32_t stream_id, uint32_t generation) {
   std::lock_guard lock(pending_lock_);
-  streams_.erase(stream_key(stream_id, generation));
+  const auto at = streams_.find(stream_key(stream_id, generation));
+  if (at != streams_.end()) at->second.known.reset();
 }
 
 std::shared_ptr<stream> link::find(uint32_t stream_id, uint32_t generation) const {
   std::lock_guard lock(pending_lock_);
   const auto at = streams_.find(stream_key(stream_id, generation));
-  return at == streams_.end() ? nullptr : at->second.lock();
+  return at == streams_.end() ? nullptr : at->second.known.lock();
 }
 
 // ---- Delegated waits.
@@ -385,9 +345,7 @@ void link::forget(mailbox& box, bool cancel) noexcept {
       if (at == pending_.end() || at->second.box != &box) return;
       at->second.box = nullptr;
     }
-    if (!cancel) return;
-    std::lock_guard lock(send_lock_);
-    send_surely(proto::cancel{box.cookie});
+    if (cancel) cancel_pending(box.cookie);
   } catch (const std::bad_alloc&) {
     // gard ends it by the word, its timeout or the end of the connection.
   }
@@ -409,6 +367,7 @@ void link::lose() {
     }
     pending_.clear();
     streams_.clear();
+    cancels_due_ = closes_due_ = 0;
   }
   if (ring_) ring_->lose();
   for (auto& [cookie, then] : requests) then(lost_link());

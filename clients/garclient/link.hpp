@@ -11,11 +11,12 @@
 //
 // Invariants: no send blocks: a gard that does not read is a gard that is not there. A point's name
 // is sent before the first wait that uses its number. A wait is pending only if it was sent,
-// whatever is thrown meanwhile. After the loss nothing is sent, and no wait is registered. Threads:
-// as named. Lock order: pending_lock_ and send_lock_ are never held together; the ring's is taken
-// within either. Ownership: bindings hold the link, so that the doorbell stays mapped while a
-// device may ring it. Errors: MalformedMessage and OutOfState for frames that cannot be; the link
-// is lost then.
+// whatever is thrown meanwhile. A cancel or a close that cannot be sent at once is a mark on what
+// it is about, and the service thread sends it: no want of room or memory loses one. After the loss
+// nothing is sent, and no wait is registered. Threads: as named. Lock order: send_lock_, then
+// pending_lock_; the ring's is taken within either. Ownership: bindings hold the link, so that the
+// doorbell stays mapped while a device may ring it. Errors: MalformedMessage and OutOfState for
+// frames that cannot be; the link is lost then.
 #pragma once
 
 #include <atomic>
@@ -88,8 +89,9 @@ class link {
   using on_opened = std::function<void(opened_answer)>;
   // `then` is called once: on the service thread, or here when the link is lost already.
   void open(uint64_t base, bool word_authority, std::string_view name, on_opened then);
-  // The owner has settled the stream. Sent once gard has ended the stream's last wait.
-  void close(uint32_t stream_id, uint32_t generation, uint64_t last_sequence);
+  // The owner has settled the stream, and gard's probes of it are not answered any more. Sent once
+  // gard has ended the stream's last wait. Throws nothing.
+  void close(uint32_t stream_id, uint32_t generation, uint64_t last_sequence) noexcept;
   // Where an opened stream's word is. MalformedMessage when there is no such place.
   struct place {
     std::shared_ptr<word_page> page;
@@ -153,7 +155,7 @@ class link {
   result<void> take(const proto::message& m, reception& with, const publish_function& publish,
                     std::vector<proto::probe_entry>& probes);
   result<void> take_page(const proto::page& m, reception& with);
-  void take_opened(const proto::opened& m);
+  result<void> take_opened(const proto::opened& m);
   void take_refusal(const proto::refusal& m);
   void take_completions(const proto::completions& m);
   void give_news(mailbox& box);  // pending_lock_ held; service thread
@@ -161,10 +163,24 @@ class link {
   mailbox* take_pending(uint64_t cookie);
 
   // ---- Streams and waits.
-  bool has_orphans(uint32_t stream_id) const;        // pending_lock_ held
-  std::vector<proto::close> adopt(uint64_t cookie);  // pending_lock_ held
-  void send_closes(const std::vector<proto::close>& due);
-  void send_ready_closes();
+  struct asked_wait {
+    mailbox* box = nullptr;  // null: an orphan, over here and not yet at gard
+    uint32_t stream_id = 0;
+    bool cancel_due = false;
+  };
+  // From gard's answer until its close is on its way.
+  struct opened_stream {
+    std::weak_ptr<stream> known;         // who answers its probes
+    std::optional<uint64_t> last_of_it;  // it is closed here: gard is to be told, once it may be
+  };
+  static uint64_t stream_key(uint32_t id, uint32_t generation) {
+    return (uint64_t{generation} << 32) | id;
+  }
+  static std::pair<uint32_t, uint32_t> stream_of(uint64_t key) {
+    return {static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32)};
+  }
+  bool has_orphans(uint32_t stream_id) const;  // pending_lock_ held
+  bool adopt(uint64_t cookie);                 // pending_lock_ held; true: a close may be due
   void after_taking(const ring_waits::taken& what);
   void again_by(instant now);
   void serve_ring(instant now);
@@ -184,11 +200,14 @@ class link {
   void see_it_taken(asked found);
   void kick_if_not_taken(instant now);  // send_lock_ held
   std::optional<errc> submit(mailbox& box, const proto::wait& asked, std::string_view point);
-  // Now, or later where the socket has no room; gard ends what it has not heard of when this
-  // connection ends.
-  void send_surely(const proto::message& m);                                    // send_lock_ held
-  void send_unsent(instant now);                                                // send_lock_ held
-  bool send(const proto::message& m);                                           // send_lock_ held
+  void cancel_pending(uint64_t cookie);
+  bool send_cancel(uint64_t cookie, asked_wait& wait);     // both locks held
+  bool send_close(uint64_t key, const opened_stream& of);  // both locks held
+  void send_closes();                                      // both locks held
+  void send_ready_closes();
+  void send_marked();                                                           // send_lock_ held
+  void send_later(instant now);                                                 // send_lock_ held
+  bool send(const proto::message& m) noexcept;                                  // send_lock_ held
   bool send_outcomes();                                                         // send_lock_ held
   bool send_outcomes_by_socket();                                               // send_lock_ held
   void send_answers(instant now);                                               // send_lock_ held
@@ -215,23 +234,19 @@ class link {
   point_numbers points_;
   outcome_box outcomes_;
   std::vector<proto::status_entry> answers_;  // not sent yet; at most one a stream
-  std::vector<proto::message> unsent_;        // cancels and closes
-  instant again_due_ = instant::never();      // of answers and unsent
+  instant again_due_ = instant::never();      // of answers, cancels and closes
 
   std::atomic<uint64_t> taken_due_ns_{instant::never().ns};  // when what was asked must be taken
 
   mutable std::mutex pending_lock_;
   uint64_t next_cookie_ = 1;
-  struct asked_wait {
-    mailbox* box = nullptr;  // null: an orphan, over here and not yet at gard
-    uint32_t stream_id = 0;
-  };
   std::unordered_map<uint64_t, asked_wait> pending_;  // by cookie
-  std::vector<proto::close> closes_;                  // of streams with orphans
+  size_t cancels_due_ = 0;                            // of them
   std::unordered_map<uint64_t, on_opened> requests_;
   std::vector<std::shared_ptr<word_page>> pages_;
-  std::unordered_map<uint64_t, std::weak_ptr<stream>> streams_;  // by id and generation
-  news_batch news_;                                              // the service thread's own
+  std::unordered_map<uint64_t, opened_stream> streams_;  // by key
+  size_t closes_due_ = 0;                                // of them
+  news_batch news_;                                      // the service thread's own
 };
 
 }  // namespace gar::owner

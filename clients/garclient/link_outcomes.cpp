@@ -1,4 +1,5 @@
-// What a link sends later: outcomes, answers to probes, and what the socket had no room for.
+// What a link sends later: outcomes, answers to probes, and the cancels and closes that the socket
+// had no room for.
 #include <algorithm>
 
 #include "clients/garclient/link.hpp"
@@ -39,13 +40,75 @@ void link::send_due(instant now) {
     std::lock_guard lock(send_lock_);
     if (again_due_ <= now) {
       again_due_ = instant::never();
-      send_unsent(now);
+      send_marked();
       send_answers(now);
     }
     if (outcomes_.due() <= now) send_outcomes();
     if (ring_) kick_if_not_taken(now);
   }
   if (ring_) serve_ring(now);
+}
+
+// ---- Cancels and closes.
+
+void link::cancel_pending(uint64_t cookie) {
+  std::lock_guard sends(send_lock_);
+  std::lock_guard lock(pending_lock_);
+  const auto at = pending_.find(cookie);
+  if (at == pending_.end() || at->second.cancel_due) return;  // gard has ended it
+  at->second.cancel_due = true;
+  ++cancels_due_;
+  send_cancel(cookie, at->second);
+}
+
+// false: it stays marked.
+bool link::send_cancel(uint64_t cookie, asked_wait& wait) {
+  if (!send(proto::cancel{cookie})) {
+    send_later(steady_clock().now());
+    return false;
+  }
+  wait.cancel_due = false;
+  --cancels_due_;
+  return true;
+}
+
+// false: it stays marked.
+bool link::send_close(uint64_t key, const opened_stream& of) {
+  const auto [stream_id, generation] = stream_of(key);
+  if (has_orphans(stream_id)) {
+    // Nobody else may come to read the ring for those who left.
+    if (ring_) send_later(steady_clock().now());
+    return false;
+  }
+  if (!send(proto::close{next_cookie_++, stream_id, generation, *of.last_of_it})) {
+    send_later(steady_clock().now());
+    return false;
+  }
+  --closes_due_;
+  return true;
+}
+
+void link::send_ready_closes() {
+  std::lock_guard sends(send_lock_);
+  std::lock_guard lock(pending_lock_);
+  send_closes();
+}
+
+void link::send_closes() {
+  size_t left = closes_due_;
+  for (auto at = streams_.begin(); left > 0 && at != streams_.end();) {
+    const bool marked = at->second.last_of_it.has_value();
+    left -= marked ? 1 : 0;
+    at = marked && send_close(at->first, at->second) ? streams_.erase(at) : std::next(at);
+  }
+}
+
+void link::send_marked() {
+  std::lock_guard lock(pending_lock_);
+  for (auto at = pending_.begin(); cancels_due_ > 0 && at != pending_.end(); ++at) {
+    if (at->second.cancel_due && !send_cancel(at->first, at->second)) return;
+  }
+  send_closes();
 }
 
 // What waits for ends that nobody else may be there to read.
@@ -55,7 +118,7 @@ void link::serve_ring(instant now) {
   bool left = ring_->cancels_left();
   {
     std::lock_guard lock(pending_lock_);
-    left = left || !closes_.empty();
+    left = left || closes_due_ > 0;
   }
   if (left) again_by(now);
 }

@@ -55,10 +55,7 @@ result<void> link::take(const proto::message& m, reception& with, const publish_
   }
   return std::visit(overloaded{
                         [&](const proto::page& p) { return take_page(p, with); },
-                        [&](const proto::opened& o) -> result<void> {
-                          take_opened(o);
-                          return {};
-                        },
+                        [&](const proto::opened& o) { return take_opened(o); },
                         [&](const proto::closed&) -> result<void> { return {}; },
                         [&](const proto::plan_scope& s) { return publish(s); },
                         [&](const proto::completions& c) -> result<void> {
@@ -92,21 +89,25 @@ result<void> link::take_page(const proto::page& m, reception& with) {
   return {};
 }
 
-void link::take_opened(const proto::opened& m) {
+result<void> link::take_opened(const proto::opened& m) {
   on_opened then;
   {
     std::lock_guard lock(pending_lock_);
     auto at = requests_.find(m.cookie);
-    if (at == requests_.end()) return;
+    if (at == requests_.end()) return {};
+    if (!streams_.try_emplace(stream_key(m.stream, m.stream_generation)).second) {
+      return error(errc::MalformedMessage, {"opened: a stream that is open already"});
+    }
     then = std::move(at->second);
     requests_.erase(at);
   }
   then(m);
+  return {};
 }
 
 void link::take_refusal(const proto::refusal& m) {
   on_opened then;
-  std::vector<proto::close> due;
+  bool due = false;
   {
     std::lock_guard lock(pending_lock_);
     if (auto at = requests_.find(m.cookie); at != requests_.end()) {
@@ -119,12 +120,12 @@ void link::take_refusal(const proto::refusal& m) {
       due = adopt(m.cookie);
     }
   }
-  send_closes(due);
+  if (due) send_ready_closes();
   if (then) then(error(static_cast<errc>(m.code), {m.text}));
 }
 
 void link::take_completions(const proto::completions& m) {
-  std::vector<proto::close> due;
+  bool due = false;
   {
     std::lock_guard lock(pending_lock_);
     for (const proto::completion_entry& entry : m.entries) {
@@ -133,11 +134,10 @@ void link::take_completions(const proto::completions& m) {
         give_news(*box);
         continue;
       }
-      const std::vector<proto::close> ready = adopt(entry.cookie);
-      due.insert(due.end(), ready.begin(), ready.end());
+      due = adopt(entry.cookie) || due;
     }
   }
-  send_closes(due);
+  if (due) send_ready_closes();
 }
 
 mailbox* link::take_pending(uint64_t cookie) {

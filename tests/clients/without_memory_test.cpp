@@ -5,12 +5,15 @@
 
 #include <atomic>
 #include <filesystem>
+#include <functional>
 #include <list>
 #include <memory>
 #include <string>
 #include <thread>
 
 #include "clients/garclient/service_thread.hpp"
+#include "lib/linux/unix_socket.hpp"
+#include "tests/clients/link_rig.hpp"
 #include "tests/clients/own_device.hpp"
 #include "tests/clients/scarce_memory.hpp"
 #include "tests/clients/scripted_gard.hpp"
@@ -204,6 +207,92 @@ TEST_P(without_memory, every_ticket_that_was_given_ends_and_no_room_for_others_i
 
 INSTANTIATE_TEST_SUITE_P(transports, without_memory, testing::Values(0u, 64u),
                          [](const auto& p) { return p.param == 0 ? "socket" : "ring"; });
+
+// What the owner believes gone must not stay at gard, which holds a slot for it, or a place.
+class without_room_and_memory : public ::testing::Test {
+ protected:
+  void without(const std::function<void()>& tell) const {
+    rig.fill_socket();
+    memory.none_left = true;
+    tell();
+    memory.none_left = false;
+    EXPECT_TRUE(rig.heard().empty());
+  }
+  void serve() const { rig.link->send_due(steady_clock().now() + from_ms(1000)); }
+  owner::mailbox& register_wait() {
+    proto::wait asked;
+    asked.stream = asked.stream_generation = 1;
+    EXPECT_FALSE(rig.link->register_wait(box, asked, ""));
+    EXPECT_EQ(rig.heard_of<proto::waits>().size(), 1u);
+    return box;
+  }
+
+  link_rig rig;
+  owner::mailbox box;
+};
+
+TEST_F(without_room_and_memory, a_cancel_is_kept_until_it_can_be_sent) {
+  rig.open(1);
+  register_wait();
+  without([&] { rig.link->forget(box, true); });
+  serve();
+  const auto cancels = rig.heard_of<proto::cancel>();
+  ASSERT_EQ(cancels.size(), 1u);
+  EXPECT_EQ(cancels[0].cookie, box.cookie);
+  serve();
+  EXPECT_TRUE(rig.heard().empty()) << "sent once";
+}
+
+TEST_F(without_room_and_memory, a_cancel_is_not_sent_of_a_wait_that_gard_has_ended_meanwhile) {
+  rig.open(1);
+  register_wait();
+  without([&] { rig.link->forget(box, true); });
+  proto::completion_entry ended{};
+  ended.cookie = box.cookie;
+  rig.say(proto::completions{{ended}});
+  serve();
+  EXPECT_TRUE(rig.heard().empty());
+}
+
+TEST_F(without_room_and_memory, a_close_is_kept_until_it_can_be_sent) {
+  rig.open(7);
+  without([&] { rig.link->close(7, 1, 42); });
+  serve();
+  const auto closes = rig.heard_of<proto::close>();
+  ASSERT_EQ(closes.size(), 1u);
+  EXPECT_EQ(closes[0].stream, 7u);
+  EXPECT_EQ(closes[0].stream_generation, 1u);
+  EXPECT_EQ(closes[0].last_sequence, 42u);
+  serve();
+  EXPECT_TRUE(rig.heard().empty()) << "sent once";
+}
+
+TEST_F(without_room_and_memory, a_close_is_kept_behind_the_end_of_its_streams_last_wait) {
+  rig.open(1);
+  register_wait();
+  without([&] {
+    rig.link->forget(box, true);
+    rig.link->close(1, 1, 42);
+  });
+  serve();
+  EXPECT_EQ(rig.heard().size(), 1u) << "the cancel alone";
+  proto::completion_entry ended{};
+  ended.cookie = box.cookie;
+  rig.say(proto::completions{{ended}});
+  EXPECT_EQ(rig.heard_of<proto::close>().size(), 1u);
+}
+
+// gard gives no stream's number to another before it was closed.
+TEST(link, is_lost_that_is_told_of_a_stream_which_is_open_already) {
+  link_rig rig;
+  rig.open(3);
+  rig.link->open(0, false, "", [](const owner::link::opened_answer&) {});
+  const auto asked = rig.heard_of<proto::open>();
+  ASSERT_EQ(asked.size(), 1u);
+  const auto frame = proto::encode(proto::opened{asked[0].cookie, 0, 3, 1, 0, 0, 0});
+  ASSERT_TRUE(send_message(rig.gards_end.get(), frame));
+  EXPECT_FALSE(rig.link->receive([](const proto::plan_scope&) { return result<void>(); }));
+}
 
 TEST(service_thread, sleeps_and_wakes_without_allocating) {
   int ends[2];

@@ -147,6 +147,8 @@ class rig {
       case 3: {
         proto::opened o;
         o.cookie = number;
+        o.stream = static_cast<uint32_t>(number);
+        o.stream_generation = 1;
         o.page_index = from_.byte() % 16;
         o.line_index = from_.number<uint16_t>();
         o.slot = from_.byte() % 8;
