@@ -10,6 +10,9 @@
 //     poll           poll                                                -> parked, exact
 //     flag           park ... one query every backstop ... query to done -> parked, exact
 //
+// A sleep that would end before it could begin is none: nothing overslept, so what the wait took is
+// an exact sample, and nobody learns from it how late sleeps end.
+//
 //   begin -> step -> answered | armed | slept | parked -> step ... -> ended | timed_out
 //
 // Invariants: the word is a wake source, never the authority: success is only what a query, block
@@ -154,9 +157,10 @@ class wait_machine {
     return say(verb::ended);
   }
   wait_step rest(const wait_terms& how, instant now) {
-    if (!how.sleep) return look_on(how, now);
+    const instant until = std::min(how.start + how.sleep, how.deadline);
+    if (!how.sleep || until <= now) return look_on(how, now);
     mark_ = now;
-    return say({verb::sleep, std::min(how.start + how.sleep, how.deadline), {}});
+    return say({verb::sleep, until, {}});
   }
   wait_step look_on(const wait_terms& how, instant now) {
     if (how.park != park_kind::flag) return say(verb::poll);

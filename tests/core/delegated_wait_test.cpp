@@ -485,6 +485,27 @@ TEST_F(predicted_wait, sleeps_less_where_sleeps_before_it_ended_late) {
   EXPECT_EQ(slept[4], from_us(4000 - 4 * 63 + 400));
 }
 
+// A client says how old its wait is. One that comes behind the end of its sleep sleeps no more, so
+// it has seen nothing of how late sleeps end here: not for its own point, and not for others.
+TEST_F(predicted_wait, that_came_too_late_to_sleep_teaches_nothing_about_sleeps) {
+  world.waits.board().learn_sleeps(&world.decisions.sleeps());
+  const duration floor = world.decisions.sleeps().floor();
+  world.run_to(from_ms(20'000));
+  wait_once(from_ms(4));
+  ASSERT_TRUE(world.completion(a.id));
+  for (int i = 0; i < 4; ++i) {
+    proto::wait w = a.wait_for(s, ++target);
+    w.age_ns = from_ms(9'000).ns;
+    world.say(a.id, w);
+    world.store(a, s, target);
+    const auto done = world.ended(a.id);
+    EXPECT_EQ(done.kind, proto::kind_parked);
+    EXPECT_EQ(done.slept_ns, 0u);
+  }
+  EXPECT_EQ(world.decisions.sleeps().floor(), floor);
+  EXPECT_EQ(world.decisions.points(std::nullopt)[0].predicted_ns, from_ms(4).ns);
+}
+
 TEST_F(predicted_wait, is_cancelled_out_of_its_sleep) {
   wait_once(from_ms(20));
   ASSERT_TRUE(world.completion(a.id));

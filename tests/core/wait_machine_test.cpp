@@ -47,6 +47,22 @@ TEST(wait_machine, arms_sleeps_and_parks_up_to_its_backstop) {
   EXPECT_EQ(r.backstop_queries, 1u);
 }
 
+TEST(wait_machine, goes_on_to_the_park_where_its_sleep_is_over_before_it_began) {
+  const wait_terms how = flag_terms();
+  for (const uint64_t us : {100, 4000, 5000}) {
+    wait_machine m;
+    m.begin(how);
+    m.answered(how, false, at_us(10));
+    const wait_step next = m.armed(how, at_us(us));
+    EXPECT_EQ(next.what, us < 5000 ? verb::park : verb::query);
+    EXPECT_EQ(m.asked_behind_park(), us == 5000) << "the deadline's last query";
+  }
+  wait_machine m;
+  m.begin(how);
+  m.answered(how, false, at_us(10));
+  EXPECT_EQ(m.armed(how, at_us(99)).what, verb::sleep);
+}
+
 TEST(wait_machine, asks_once_more_at_its_deadline_and_then_never) {
   const wait_terms how = flag_terms();
   for (const bool done : {false, true}) {

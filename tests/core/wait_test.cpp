@@ -157,13 +157,27 @@ TEST_F(wait, the_sleep_is_counted_from_the_start_of_the_wait) {
   EXPECT_EQ(r->slept, from_us(140)) << "query and arm took 60 of the 200";
 }
 
-TEST_F(wait, a_sleep_whose_end_has_passed_is_only_its_query) {
+TEST_F(wait, a_sleep_whose_end_has_passed_is_none) {
   done_and_stored_at(500);
   device.verb_takes = from_us(150);
   const auto r = run(flag_plan, from_us(200));
   ASSERT_TRUE(r.has_value());
   EXPECT_EQ(r->slept, duration{});
-  EXPECT_EQ(device.log.substr(0, 3), "QAQ");
+  EXPECT_EQ(sleeps, 0u);
+  EXPECT_EQ(device.log.substr(0, 3), "QAK");
+}
+
+// It was seen pending, then done, and nothing overslept: what it took is its residual.
+TEST_F(wait, what_ends_without_the_sleep_it_had_no_time_for_is_not_late) {
+  done_and_stored_at(210);
+  device.verb_takes = from_us(100);
+  for (const plan& how : {poll_plan, flag_plan}) {
+    world = {};
+    const auto r = run(how, from_us(100));
+    ASSERT_TRUE(r.has_value());
+    EXPECT_EQ(r->kind, wait_kind::parked);
+    EXPECT_EQ(r->sample, sample::exact(r->wait));
+  }
 }
 
 TEST_F(wait, no_park_is_longer_than_the_bound_or_what_is_left_to_the_backstop) {

@@ -10,7 +10,7 @@ from garclient.owner_wait import LIMIT, LOST, STALE, OwnerWait
 from garclient.plans import Plan, Prediction
 from garclient.point_numbers import PointNumbers
 from garclient.sequence import MASK, Records, reached
-from garclient.wait_driver import BLOCKED, IMMEDIATE, LATE, PARKED, run_wait
+from garclient.wait_driver import BLOCKED, IMMEDIATE, LATE, PARKED, SAMPLE_EXACT, run_wait
 
 MS = 1_000_000
 FLAG = "flag:park_us=100,backstop_us=10000"
@@ -206,6 +206,16 @@ def test_a_wait_takes_its_steps_in_order(plan, answers, sleep_ns, did, kind):
     report = host.run()
     assert (host.did, report.kind) == (did, kind)
     assert report.wait_ns == host.now_ns - 1000 * MS
+
+
+@pytest.mark.parametrize("plan, answers, did", [
+    ("poll", [(False, MS), (True, 0)], ["query", "poll"]),
+    (FLAG, [(False, 2 * MS), (True, 0), (True, 0)], ["query", "park", "query"])])
+def test_a_sleep_that_is_over_before_it_began_is_none_and_its_wait_not_late(plan, answers, did):
+    host = Host(plan, answers, sleep_ns=MS)
+    report = host.run()
+    assert (host.did, report.kind, report.sample) == (did, PARKED, SAMPLE_EXACT)
+    assert report.slept_ns == 0
 
 
 def test_a_lost_store_costs_one_backstop():

@@ -7,6 +7,8 @@ written.
       poll           poll                                                -> parked, exact
       flag           park ... one query every backstop ... query to done -> parked, exact
 
+A sleep that would end before it could begin is none: nothing overslept, so the sample is exact.
+
 The driver is a generator: it yields a `Step`, and whoever hosts it (an event loop's task, or a
 blocked thread) does it and sends back the answer. The word only wakes: success is what the
 authority said. Time comes in with the clock. Pure but for that.
@@ -76,9 +78,10 @@ def run_wait(plan: Plan, sleep_ns: int, start_ns: int, deadline_ns: Optional[int
         return ended(BLOCKED, SAMPLE_NONE)
     if not asked and (yield Step("query")):
         return ended(IMMEDIATE, SAMPLE_EXACT)
-    if sleep_ns and not early:
-        slept_from = clock_ns()
-        yield Step("sleep", _earlier(start_ns + sleep_ns, deadline_ns))
+    slept_from = clock_ns()
+    sleep_until_ns = _earlier(start_ns + sleep_ns, deadline_ns)
+    if sleep_until_ns > slept_from and not early:
+        yield Step("sleep", sleep_until_ns)
         report.slept_ns = clock_ns() - slept_from
         if (yield Step("query")):
             return ended(LATE, SAMPLE_LATE)
