@@ -4,6 +4,8 @@ import asyncio
 import os
 import threading
 import time
+from decimal import Decimal
+from fractions import Fraction
 
 import pytest
 from conftest import eventually, in_loop
@@ -216,8 +218,10 @@ async def test_asyncios_own_timeout_ends_it_too(scripted):
         hold.set()
 
 
-@pytest.mark.parametrize("options", [{"point": "x" * 64}, {"point": "a\nb"}, {"point": "\ud800"},
-                                     {"rows": -1}, {"rows": 1 << 32}], ids=str)
+@pytest.mark.parametrize("options", [
+    {"point": "x" * 64}, {"point": "a\nb"}, {"point": "\ud800"}, {"rows": -1}, {"rows": 1 << 32},
+    {"rows": 1.5}, {"rows": 1.0}, {"rows": "1"}, {"timeout": float("nan")}, {"timeout": "5"},
+    {"timeout": 1j}], ids=str)
 @in_loop
 async def test_an_argument_that_cannot_be_is_refused_before_anything_is_sent(scripted, options):
     gard = scripted()
@@ -225,15 +229,73 @@ async def test_an_argument_that_cannot_be_is_refused_before_anything_is_sent(scr
         number = record(device, stream, 0)
         with pytest.raises(garclient.InvalidArgument):
             await stream.wait(number, **options)
+        with pytest.raises(garclient.InvalidArgument):
+            stream.wait_sync(number, **options)
+        for rows in (-1, 1 << 32, 1.5, "1", None):
+            with pytest.raises(garclient.InvalidArgument):
+                gar.rows(rows)
         for name in ("x" * 64, "a\0b", "\udfff"):
             with pytest.raises(garclient.InvalidArgument):
                 gar.word_stream(name=name)
-        for never in (number + 1, 0, -1, 1 << 64):
+        await stream.wait(number, timeout=float("inf"))
+        for never in (number + 1, 0, -1, 1 << 64, number + (1 << 64), 1.0, "1"):
             with pytest.raises(garclient.InvalidArgument):
                 await stream.wait(never)
-        await stream.wait(number, timeout=float("inf"))
+            with pytest.raises(garclient.InvalidArgument):
+                stream.query(never)
     assert not gard.received(frames.Point)
     assert len(gard.received(frames.Open)) == 1
+
+
+@pytest.mark.parametrize("options", [{"rows": 1.5}, {"timeout": float("nan")}], ids=str)
+@in_loop
+async def test_an_argument_that_cannot_be_harms_no_other_wait(scripted, options):
+    gard = scripted()
+    async with Opened(scripted) as (gar, device, stream):
+        number = record(device, stream, LONG_S)
+        other = gar.word_stream()
+        threading.Timer(LONG_S, other.signal, [other.record()]).start()
+        wrong, right = await asyncio.gather(stream.wait(number, **options), other.wait(1),
+                                            return_exceptions=True)
+        assert isinstance(wrong, garclient.InvalidArgument)
+        assert isinstance(right, garclient.Report)
+    assert len(gard.received(frames.Wait)) == 1
+
+
+class Whole:
+    def __index__(self):
+        return 1
+
+    def __repr__(self):
+        return "Whole()"
+
+
+def short(value):
+    return str(value)[:20]
+
+
+@pytest.mark.parametrize("rows, timeout", [(True, 60), (Whole(), Whole()), (1, Fraction(60)),
+                                           (1, Decimal(60)), (1, 10 ** 400)], ids=short)
+@in_loop
+async def test_whatever_is_a_number_is_taken_as_one(scripted, rows, timeout):
+    gard = scripted()
+    async with Opened(scripted) as (gar, device, stream):
+        gar.rows(rows)
+        await stream.wait(record(device, stream, LONG_S), rows=rows, timeout=timeout)
+    assert gard.received(frames.Wait)[0].rows == 1
+    assert gard.received(frames.Wait)[0].timeout_ns in (0, 10**9, 60 * 10**9)
+
+
+@pytest.mark.parametrize("timeout", [0, -1, -0.5, float("-inf"), -10 ** 400], ids=short)
+@in_loop
+async def test_a_timeout_that_is_over_is_over(timeout):
+    async with garclient.connect(in_process=True) as gar:
+        stream = gar.word_stream()
+        number = stream.record()
+        with pytest.raises(garclient.TimedOut):
+            await stream.wait(number, timeout=timeout)
+        with pytest.raises(garclient.TimedOut):
+            stream.wait_sync(number, timeout=timeout)
 
 
 # ---- A gard that is stuck, or lies.

@@ -25,6 +25,7 @@ from types import TracebackType
 from typing import Any, Coroutine, Dict, List, Optional, Set, Type
 
 from . import ask, frames, sockets
+from .argument import checked_rows
 from .closing import ended
 from .device import Device
 from .driver import drivers_here
@@ -207,9 +208,7 @@ class Client:
     def rows(self, rows: int) -> None:
         """Publishes the row count of the current batch: it picks the band of every wait that names
         no rows of its own. Any thread."""
-        if not 0 <= rows < 1 << 32:
-            raise InvalidArgument("rows", "expected 0..4294967295")
-        self.published_rows = rows
+        self.published_rows = checked_rows(rows)
 
     def status(self) -> Dict[str, Any]:
         """gard's status, as proto/schemas/status.schema.json. Any thread; blocks for a round trip,

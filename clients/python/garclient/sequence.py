@@ -69,6 +69,8 @@ class Records:
         return reached(self.confirmed, sequence)
 
     def is_recorded(self, sequence: int) -> bool:
+        if not 0 <= sequence <= MASK:
+            return False
         if reached(self._base, sequence) or not reached(self.last, sequence):
             return False
         return self.is_confirmed(sequence) or sequence in self._in_flight

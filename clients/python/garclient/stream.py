@@ -14,8 +14,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Optional, Type
 
 from . import frames, thread_host
+from .argument import checked_rows, checked_sequence, timeout_ns_of
 from .error import GarError
-from .error_numbers import Closed, InvalidArgument, LimitWaits
+from .error_numbers import Closed, LimitWaits
 from .link import Link, PendingWait
 from .loop_host import Sleeping
 from .memory import Word
@@ -31,23 +32,19 @@ if TYPE_CHECKING:
 
 _WAIT, _EARLY_WORD, _REFUSED = range(3)  # an outcome's `what`
 _AGE_NS_MAX = 10_000_000_000
-_TIMEOUT_S_MAX = 1e9  # and more is none
 _PICKS_MAX = 3  # of a plan, for one wait
 
 
 class _Wait:
     """What one wait was asked, and under which plan it runs."""
 
-    def __init__(self, sequence: int, timeout_s: Optional[float], point: str, rows: int) -> None:
+    def __init__(self, sequence: int, timeout_ns: Optional[int], point: str, rows: int) -> None:
         self.sequence = sequence
         self.point = point
         self.rows = rows
         self.start_ns = time.monotonic_ns()
-        self.timeout_ns: Optional[int] = None
-        self.deadline_ns: Optional[int] = None
-        if timeout_s is not None and timeout_s < _TIMEOUT_S_MAX:
-            self.timeout_ns = max(0, int(timeout_s * 1e9))
-            self.deadline_ns = self.start_ns + self.timeout_ns
+        self.timeout_ns = timeout_ns
+        self.deadline_ns = None if timeout_ns is None else self.start_ns + timeout_ns
         self.plan = Plan("poll")
         self.generation = 0
 
@@ -79,11 +76,12 @@ class Stream:
     def signal(self, sequence: int) -> None:
         """Stores a word stream's number, which completes every number up to it."""
         self._check()
-        self.source.signal(sequence)
+        self.source.signal(checked_sequence(sequence))
 
     def query(self, sequence: int) -> bool:
         """Is the work recorded under this number done? Asks the device; never blocks."""
         self._check()
+        sequence = checked_sequence(sequence)
         self.source.check_recorded(sequence)
         return self.source.query(sequence)
 
@@ -139,16 +137,15 @@ class Stream:
     def _begin(self, sequence: Optional[int], timeout_s: Optional[float], point: str,
                rows: Optional[int]) -> _Wait:
         checked_name("point", point)
-        if rows is None:
-            rows = self._client.published_rows
-        elif not 0 <= rows < 1 << 32:
-            raise InvalidArgument("rows", "expected 0..4294967295")
+        timeout_ns = timeout_ns_of(timeout_s)
+        rows = self._client.published_rows if rows is None else checked_rows(rows)
         source = self.source
         if sequence is None:
             sequence = source.last if source.idle() else self.record()
+        sequence = checked_sequence(sequence)
         if sequence != source.last or not source.is_confirmed(sequence):
             source.check_recorded(sequence)
-        return _Wait(sequence, timeout_s, point, rows)
+        return _Wait(sequence, timeout_ns, point, rows)
 
     def _pick(self, wait: _Wait) -> None:
         plans = self._client.plans
