@@ -353,6 +353,25 @@ async def test_a_client_that_was_closed_can_be_entered_again():
         busy.devices, busy.streams = [Counted()], []
 
 
+@pytest.mark.parametrize("served", [False, True])
+def test_what_threads_may_call_works_on_after_its_loop_has_ended(served, scripted):
+    if served:
+        scripted()
+    client = garclient.connect(scripted.path)
+
+    async def main():
+        await client.__aenter__()
+        return client.word_stream(), client.stream(SoftwareDevice())
+
+    words, stream = asyncio.run(main())
+    client._retry_ns = 0  # it is time to look for a gard again
+    words.signal(words.record())
+    assert words.wait_sync().in_process is False
+    stream.source.device.submit(0.001)
+    stream.wait_sync(stream.record(), timeout=60)
+    assert stream.source.device.truth == 1
+
+
 def test_a_loop_that_ends_does_not_leave_a_close_half_way():
     busy = Busy(2)
 

@@ -230,7 +230,7 @@ class Client:
 
     def want_link(self) -> None:
         """Looks for a gard, if there is none and it was not tried just now. Any thread."""
-        if self._link is not None or not self._paths or not self._open:
+        if self._link is not None or not self._paths or not self._open or self.loop.is_closed():
             return
         if threading.get_ident() != self._thread:
             if time.monotonic_ns() >= self._retry_ns:
@@ -404,6 +404,8 @@ class Client:
 
     def post(self, call: Any, *arguments: Any) -> None:
         """Runs it on the loop, from any thread; not where the loop is closed."""
+        if self.loop.is_closed():
+            return
         if threading.get_ident() == self._thread:
             call(*arguments)
             return
