@@ -237,6 +237,22 @@ async def test_a_close_in_another_loop_is_refused():
         assert refused == ["loop", "loop"]
 
 
+@in_loop
+async def test_what_a_device_raises_as_it_is_closed_is_backend():
+    class Stuck(Counted):
+        def close(self):
+            super().close()
+            raise ValueError("stuck")
+
+    async with Busy() as busy:
+        busy.hold.set()
+        stream = busy.client.stream(Stuck())
+        stream.source.device.submit(0)
+        stream.record()
+        with pytest.raises(garclient.Backend, match="software.close.*ValueError: stuck"):
+            await stream.close()
+
+
 # ---- A client.
 
 @in_loop

@@ -131,6 +131,18 @@ async def test_a_wait_without_a_number_covers_the_work_so_far(scripted):
 
 
 @in_loop
+async def test_what_a_device_raises_when_asked_whether_it_is_idle_is_backend(scripted):
+    scripted()
+    async with Opened(scripted) as (_, device, stream):
+        device.idle = lambda: {}["nothing"]
+        with pytest.raises(garclient.Backend, match="software.idle.*KeyError: 'nothing'"):
+            await stream.wait()
+        with pytest.raises(garclient.Backend):
+            stream.wait_sync()
+        await stream.wait(record(device, stream, 0))  # it has not failed
+
+
+@in_loop
 async def test_a_word_stream_delegates_every_plan(scripted):
     gard = scripted(plan="block")
     async with garclient.connect(scripted.path) as gar:

@@ -1,11 +1,12 @@
 """What a device must be able to do so that its streams can be awaited.
 
 A "stream" is anything that runs work in order and can store 8 bytes behind it. CUDA and HIP streams
-are devices of vendor.py; a program's own subclasses `Device`, one object for each of its streams.
+are devices of driver.py; a program's own subclasses `Device`, one object for each of its streams.
 
-Threads: `query` and `block` may be called from any thread; of `arm` and `settle` one at a time. None
-may call back into the client, and no lock of the client's is held around them but, around `arm` and
-`settle`, the stream's own. What they raise, if it is no GarError, becomes Backend.
+Threads: `query`, `block` and `idle` may be called from any thread; of `arm` and `settle` one at a
+time; `close` when every other call has returned, and none comes after it. None may call back into
+the client, and no lock of the client's is held around them but, around `arm` and `settle`, the
+stream's own. What they raise, if it is no GarError, becomes Backend.
 """
 
 from __future__ import annotations

@@ -246,7 +246,12 @@ class Source:
 
     def idle(self) -> bool:
         """Is there nothing on the stream but what was recorded?"""
-        return self.device is None or self.device.idle()
+        if self.device is None:
+            return True
+        try:
+            return self._asked(self.device.idle)
+        except Exception as error:
+            raise _as_gar_error(error, f"{self.device.name}.idle") from error
 
     def _ask(self, sequence: int) -> bool:
         if self.device is None:
@@ -298,6 +303,15 @@ class Source:
             except Exception as error:
                 _kept.append((self.device, list(self._bindings)))
                 raise SettleFailed(len(self._bindings), str(error)) from error
+
+    def close_device(self) -> None:
+        """When it was let go and no thread is in it."""
+        if self.device is None:
+            return
+        try:
+            self.device.close()
+        except Exception as error:
+            raise _as_gar_error(error, f"{self.device.name}.close") from error
 
 
 def _store(binding: Binding, sequence: int) -> None:

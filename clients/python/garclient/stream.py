@@ -352,8 +352,7 @@ class Stream:
         while source.asking:
             with contextlib.suppress(asyncio.CancelledError):
                 await asyncio.sleep(PACE_MOST_NS / 1e9)
-        if source.device is not None:
-            source.device.close()
+        source.close_device()
 
     async def _settled(self) -> None:
         # Without holding the loop up. A loop that ends cancels all of its tasks, but no work.
