@@ -104,8 +104,9 @@ _gar_reply() {
   done
 }
 
-# What the shell makes of the unfinished word $1, into `plain`; into `kept` the part of it that bash
-# takes for words before the last, since a ':' or '=' outside quotes ends one.
+# What the shell makes of the unfinished word $1, into `plain`; into `kept` the part of it that stays
+# as it is at a Tab: outside quotes, a character of COMP_WORDBREAKS ends a word, and what is behind it
+# is replaced; an '@' itself, too.
 _gar_read_word() {
   local word=$1 quote='' i c
   plain='' kept=''
@@ -115,8 +116,8 @@ _gar_read_word() {
     if [[ $c == \\ && (! $quote || ($quote == \" && ${word:i+1:1} == [\\\"\$\`])) ]]; then
       ((++i))
       c=${word:i:1}
-    elif [[ ! $quote && $c == [:=] ]]; then
-      kept=$plain$c
+    elif [[ ! $quote && $COMP_WORDBREAKS == *"$c"* ]]; then
+      kept=$plain${c#@}
     fi
     plain+=$c
   done
@@ -142,21 +143,33 @@ _gar_reply_names() {
   done
 }
 
-# A plan's text: bash takes what is behind a ':' or '=' for a word of its own.
+# What is offered is whole; only what follows `kept` of $1 is put in.
+_gar_trim_reply() {
+  local plain kept
+  _gar_read_word "$1"
+  if [[ $kept ]]; then
+    # A directory's name without its beginning is none, and would be taken for a whole word.
+    compopt -o nospace 2>/dev/null
+    COMPREPLY=("${COMPREPLY[@]#"$kept"}")
+  fi
+}
+
 _gar_complete_plan() {
   local cur=$1 quoted=''
   [[ $cur == [\"\']* ]] && quoted=yes
   compopt -o nospace 2>/dev/null
   _gar_reply "$cur" < <(_gar_plan_texts "${cur#[\"\']}" "$quoted")
-  local before=${cur%"${cur##*[:=]}"}
-  [[ ! $quoted && $before ]] && COMPREPLY=("${COMPREPLY[@]#"$before"}")
+  _gar_trim_reply "$cur"
 }
 
 # The value of the option $1, with $2 so far; false: it has none.
 _gar_complete_value() {
   local option=$1 cur=$2
   case $option in
-    --control | --config | --socket | --output) _filedir ;;
+    --control | --config | --socket | --output)
+      _filedir
+      _gar_trim_reply "$cur"
+      ;;
     --plan) _gar_complete_plan "$cur" ;;
     --device) mapfile -t COMPREPLY < <(compgen -W 'sim vulkan cuda hip' -- "$cur") ;;
     --log-level) mapfile -t COMPREPLY < <(compgen -W 'debug info warning error' -- "$cur") ;;
@@ -167,7 +180,7 @@ _gar_complete_value() {
 
 _garctl() {
   local cur prev words cword
-  _init_completion -n := || return
+  _init_completion -n :=@ || return
   local program=${words[0]/#\~/$HOME} control=() command=() i
   for ((i = 1; i < cword; ++i)); do
     case ${words[i]} in
@@ -194,7 +207,7 @@ _garctl() {
 # gard, gar-demo, gar-bench
 _gar_program() {
   local cur prev words cword
-  _init_completion -n := || return
+  _init_completion -n :=@ || return
   local program=${words[0]/#\~/$HOME} command=()
   case ${words[1]-} in
     ab | replay | scale) ((cword > 1)) && command=("${words[1]}") ;;

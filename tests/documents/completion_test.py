@@ -3,11 +3,13 @@ usage: completion_test.py BUILD_DIRECTORY"""
 
 import contextlib
 import os
+import pty
 import re
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -75,6 +77,59 @@ def completed(line, environment):
                            env=environment, stdin=subprocess.DEVNULL)
     assert ended.returncode == 0 and not ended.stderr, (line, ended)
     return {word for word in ended.stdout.splitlines() if word}
+
+
+class TypingAt:
+    """A bash at a terminal: what a line becomes at a Tab. `setting` is of its user's."""
+
+    KILL_LINE, TAB, TELL = b"\x15", b"\t", b"\x07"
+    START = """
+source {library} && source {completion}
+{setting}
+bind -x '"\\C-g": printf "%s\\n" "$READLINE_LINE" >>{place}/lines'
+PROMPT_COMMAND='touch {place}/ready'
+"""
+
+    def __init__(self, place, setting, environment):
+        self.lines = Path(place) / "lines"
+        start = Path(place) / "start"
+        start.write_text(self.START.format(library=LIBRARY, completion=COMPLETION, place=place,
+                                           setting=setting), encoding="utf-8")
+        self.lines.touch()
+        self.terminal, other = pty.openpty()
+        self.shell = subprocess.Popen(["bash", "--noprofile", "--rcfile", start, "-i"],
+                                      stdin=other, stdout=other, stderr=other,
+                                      start_new_session=True,
+                                      env=dict(environment, TERM="dumb", INPUTRC="/dev/null"))
+        os.close(other)
+        threading.Thread(target=self.read_all, daemon=True).start()
+        self.wait_until((Path(place) / "ready").exists)
+
+    def read_all(self):
+        with contextlib.suppress(OSError):
+            while os.read(self.terminal, 4096):
+                pass
+
+    @staticmethod
+    def wait_until(happened):
+        until = time.monotonic() + 60
+        while not happened():
+            assert time.monotonic() < until, "bash does not answer"
+            time.sleep(0.01)
+
+    def tabbed(self, line):
+        before = self.lines.stat().st_size
+        os.write(self.terminal, self.KILL_LINE + line.encode() + self.TAB + self.TELL)
+        self.wait_until(lambda: self.lines.read_bytes()[before:].endswith(b"\n"))
+        return self.lines.read_bytes()[before:-1].decode()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.shell.kill()
+        self.shell.wait()
+        os.close(self.terminal)
 
 
 def tabbed(text, offered):
@@ -205,6 +260,30 @@ def main(build):
             yield from read_back("host:a=", names[7:])
             yield from read_back('"host:', names[6:])
 
+    def what_a_tab_puts_in_is_right_wherever_bash_breaks_words():
+        # What bash replaces at a Tab begins where the user's bash has it begin.
+        settings = ("", "shopt -s hostcomplete", "COMP_WORDBREAKS=${COMP_WORDBREAKS//[:=@]}")
+        by_name = {"user@h": "user@host", "user@host:": "user@host:2 ", "a=": "a=b@c ",
+                   "a=b@": "a=b@c ", "@": "@lead ", '"user@host:': '"user@host:2" ',
+                   r"with\ blank@": r"with\ blank@2 "}
+        by_line = {"garctl plan check flag:pa": "garctl plan check flag:park_us=",
+                   "garctl plan check flag:park_us=": "garctl plan check flag:park_us=100"}
+        with Gard(build / "bin/gard") as node:
+            for name in ("user@host", "user@host:2", "a=b@c", "@lead", "with blank@2"):
+                node.result({"op": "plan_set", "text": "poll", "client": name})
+            here = dict(alone, GARD_SOCKET=node.socket, GARD_CONTROL=node.control)
+            before = "garctl plan unset --client "
+            expected = {before + typed: before + put for typed, put in by_name.items()} | by_line
+            for setting in settings:
+                with tempfile.TemporaryDirectory(prefix="gar-completion-") as place, \
+                        TypingAt(place, setting, here) as bash:
+                    for line, right in expected.items():
+                        until = time.monotonic() + 30  # for a gard on a busy machine
+                        while (found := bash.tabbed(line)) != right and time.monotonic() < until:
+                            pass
+                        if found != right:
+                            yield f"{setting!r}: {line!r} becomes {found!r}, expected {right!r}"
+
     def without_a_gard_there_are_no_names_and_no_words():
         yield from differences("garctl plan set poll --client ", ())
         yield from differences("garctl plan unset --point x", ())
@@ -222,6 +301,7 @@ def main(build):
                       taking_what_is_offered_gives_the_plan_as_shipped,
                       names_of_the_running_node_are_offered,
                       a_name_is_offered_as_that_text_and_nothing_else,
+                      what_a_tab_puts_in_is_right_wherever_bash_breaks_words,
                       without_a_gard_there_are_no_names_and_no_words, a_gard_that_is_silent_is_left)
 
 
