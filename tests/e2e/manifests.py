@@ -2,8 +2,10 @@
 
 import re
 import shutil
+import subprocess
 from pathlib import Path
 
+from metrics import free_port, samples, scrape
 from node import Skip, eventually, require, test
 
 try:
@@ -90,13 +92,20 @@ def kubernetes_pod_of_gard_has_the_least_privilege(node):
     for shared in ("hostNetwork", "hostPID", "hostIPC"):
         require(shared not in pod, shared)
     require(pod["automountServiceAccountToken"] is False, "no token")
-    one, = pod["containers"]
-    context = one["securityContext"]
-    require(context["capabilities"] == {"drop": ["ALL"], "add": ["CHOWN"]}, context)
-    require(context["readOnlyRootFilesystem"] and not context["allowPrivilegeEscalation"], context)
-    require("cpu" not in one["resources"]["limits"], "no CPU quota")
-    mounts = {mount["name"] for mount in one["volumeMounts"]}
+    added = {"gard": {"add": ["CHOWN"]}, "metrics": {}}
+    require([one["name"] for one in pod["containers"]] == list(added), "gard is the first")
+    for one in pod["containers"]:
+        context = one["securityContext"]
+        require(context["capabilities"] == {"drop": ["ALL"], **added[one["name"]]}, context)
+        require(context["readOnlyRootFilesystem"], context)
+        require(not context["allowPrivilegeEscalation"], context)
+        require("cpu" not in one["resources"]["limits"], "no CPU quota")
+    gard, passing = pod["containers"]
+    mounts = {mount["name"] for mount in gard["volumeMounts"]}
     require(mounts == {volume["name"] for volume in pod["volumes"]}, "mounts and volumes", mounts)
+    require(passing["securityContext"]["runAsNonRoot"] and "volumeMounts" not in passing,
+            "what has a port has nothing of gard's")
+    require("ports" not in gard, "gard has none")
 
 
 @test
@@ -114,11 +123,48 @@ def kubernetes_client_mounts_the_directory_that_gard_shares(node):
     require(one["image"] == gard["containers"][0]["image"], "one image")
 
 
+def config_of_gard(node):
+    config = next(d for d in documents(node, "gard.yaml") if d["kind"] == "ConfigMap")
+    return config["data"]["gard.toml"]
+
+
+@test
+def kubernetes_scrape_reaches_the_port_that_is_the_loopback_s_alone(node):
+    pod = pod_of_gard(node)
+    passing = next(one for one in pod["containers"] if one["name"] == "metrics")
+    port, = passing["ports"]
+    job, = documents(node, "scrape.yml")[0]["scrape_configs"]
+    kept = next(rule for rule in job["relabel_configs"] if rule.get("action") == "keep")
+    labels = next(d for d in documents(node, "gard.yaml") if d["kind"] == "DaemonSet")
+    app = labels["spec"]["template"]["metadata"]["labels"]["app"]
+    require(kept["regex"] == f"{app};{port['name']}", "the scrape keeps this port", kept)
+    require(passing["command"][0] in packages_of_image(node), "the image has it")
+    if not shutil.which(passing["command"][0]):
+        raise Skip(f"{passing['command'][0]} is not installed")
+    listen = re.search(r'^listen = "127\.0\.0\.1:(\d+)"$', config_of_gard(node), re.M)[1]
+    own, passed = str(free_port()), str(free_port())
+    node.start_gard(config_of_gard(node).replace(listen, own))
+    command = [part.replace(listen, own).replace(str(port["containerPort"]), passed)
+               for part in passing["command"]]
+    require(command[-1].endswith(own) and passed in command[-2], command)
+    node.processes.append(subprocess.Popen(command))
+
+    def answered():
+        try:
+            return scrape(int(passed))
+        except OSError:
+            return None
+    status, _, text = eventually(answered, 20, "a scrape")
+    require(status == 200 and samples(text)["gard_clients"] == 0, status, text)
+    require(set(samples(text)) == set(samples(node.garctl("metrics", "--prometheus").stdout)),
+            "the same series")
+
+
 @test
 def kubernetes_arguments_and_capability_are_enough_for_gard(node):
     gard = pod_of_gard(node)
-    config = next(d for d in documents(node, "gard.yaml") if d["kind"] == "ConfigMap")
-    (node.directory / "gard.toml").write_text(config["data"]["gard.toml"], encoding="utf-8")
+    config = config_of_gard(node).replace(":9746", f":{free_port()}")
+    (node.directory / "gard.toml").write_text(config, encoding="utf-8")
     one = gard["containers"][0]
     inside = {"/etc/gard/gard.toml": node.directory / "gard.toml",
               "/run/gard/gard.sock": node.socket,
