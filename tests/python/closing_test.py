@@ -238,6 +238,32 @@ async def test_a_close_in_another_loop_is_refused():
 
 
 @in_loop
+async def test_a_stream_that_went_on_at_a_slot_far_ahead_closes_after_its_work(scripted):
+    gard = scripted()
+    async with Busy(path=scripted.path) as busy:
+        stream, = busy.streams
+        gard.die()
+        await eventually(lambda: busy.client.mode == "in-process")
+        scripted(base_ahead=1000)
+        busy.client._retry_ns = 0
+        busy.client.want_link()
+        await eventually(lambda: stream.source.bindings == 2)
+        assert stream.source.last == 1001
+        busy.devices[0].idle = lambda: True
+        waiting = asyncio.ensure_future(stream.wait())
+        await turns()
+        assert not waiting.done()
+        closing = asyncio.ensure_future(stream.close())
+        await turns()
+        assert not closing.done()
+        busy.hold.set()
+        await closing
+        with pytest.raises(garclient.Closed):
+            await waiting
+        assert busy.ends == [(1, 1)]
+
+
+@in_loop
 async def test_what_a_device_raises_as_it_is_closed_is_backend():
     class Stuck(Counted):
         def close(self):

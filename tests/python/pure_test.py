@@ -157,6 +157,20 @@ def test_numbers_that_a_rebase_jumped_over_were_never_recorded():
     assert records.is_recorded(first) and records.is_recorded(11) and not records.is_recorded(5)
 
 
+def test_the_newest_number_is_one_that_was_recorded():
+    records = Records(0)
+    assert records.newest == 0
+    first = records.issued()
+    records.rebase(10)
+    assert (records.last, records.newest) == (10, first)
+    records.confirm(first)
+    assert records.newest == first
+    assert records.issued() == records.newest == 11
+    records.confirm(11)
+    records.rebase(20)
+    assert records.newest == 20 and records.is_confirmed(20)
+
+
 def test_a_point_keeps_its_number_until_256_others_were_used():
     numbers = PointNumbers()
     assert numbers.number_of("a") == (1, True)

@@ -47,6 +47,11 @@ class Records:
         """Of those in flight."""
         return self._in_flight[0]
 
+    @property
+    def newest(self) -> int:
+        """Of those recorded; done when all are. `last` may be a slot's, where nothing was recorded."""
+        return self._in_flight[-1] if self._in_flight else self.confirmed
+
     def issued(self) -> int:
         """The store of `next` was enqueued."""
         self.last = self.next

@@ -85,6 +85,11 @@ class Source:
         return self._records.last
 
     @property
+    def newest(self) -> int:
+        with self._state:
+            return self._records.newest
+
+    @property
     def current(self) -> Binding:
         bindings = self._bindings
         if not bindings:

@@ -141,9 +141,9 @@ class Stream:
         rows = self._client.published_rows if rows is None else checked_rows(rows)
         source = self.source
         if sequence is None:
-            sequence = source.last if source.idle() else self.record()
+            sequence = source.newest if source.idle() else self.record()
         sequence = checked_sequence(sequence)
-        if sequence != source.last or not source.is_confirmed(sequence):
+        if sequence != source.newest or not source.is_confirmed(sequence):
             source.check_recorded(sequence)
         return _Wait(sequence, timeout_ns, point, rows)
 
@@ -357,9 +357,9 @@ class Stream:
     async def _settled(self) -> None:
         # Without holding the loop up. A loop that ends cancels all of its tasks, but no work.
         source = self.source
-        while source.device is not None and not source.is_confirmed(source.last):
+        while source.device is not None and not source.is_confirmed(source.newest):
             try:
-                await self._client.host.poll(source, source.last, None, PACE_MOST_NS, Sleeping())
+                await self._client.host.poll(source, source.newest, None, PACE_MOST_NS, Sleeping())
             except asyncio.CancelledError:
                 continue
             except GarError:
