@@ -10,7 +10,8 @@ from garclient.owner_wait import LIMIT, LOST, STALE, OwnerWait
 from garclient.plans import Plan, Prediction
 from garclient.point_numbers import PointNumbers
 from garclient.sequence import MASK, Records, reached
-from garclient.wait_driver import BLOCKED, IMMEDIATE, LATE, PARKED, SAMPLE_EXACT, run_wait
+from garclient.wait_driver import (BLOCKED, IMMEDIATE, LATE, PARKED, SAMPLE_EXACT, SAMPLE_LATE,
+                                   SAMPLE_NONE, run_wait, sample_of)
 
 MS = 1_000_000
 FLAG = "flag:park_us=100,backstop_us=10000"
@@ -222,13 +223,23 @@ def test_a_wait_takes_its_steps_in_order(plan, answers, sleep_ns, did, kind):
     assert report.wait_ns == host.now_ns - 1000 * MS
 
 
+def test_a_kind_is_its_number_has_a_name_and_says_what_is_learned():
+    assert [int(kind) for kind in garclient.Kind] == [0, 1, 2, 3]
+    assert garclient.Kind.PARKED == 3 and f"{garclient.Kind.PARKED}" == "3"
+    report = garclient.Report(garclient.Kind.LATE)
+    assert (report.kind_name, "Kind.LATE" in repr(report)) == ("late", True)
+    assert not hasattr(report, "sample")
+    assert [sample_of(kind) for kind in garclient.Kind] == [SAMPLE_NONE, SAMPLE_EXACT, SAMPLE_LATE,
+                                                           SAMPLE_EXACT]
+
+
 @pytest.mark.parametrize("plan, answers, did", [
     ("poll", [(False, MS), (True, 0)], ["query", "poll"]),
     (FLAG, [(False, 2 * MS), (True, 0), (True, 0)], ["query", "park", "query"])])
 def test_a_sleep_that_is_over_before_it_began_is_none_and_its_wait_not_late(plan, answers, did):
     host = Host(plan, answers, sleep_ns=MS)
     report = host.run()
-    assert (host.did, report.kind, report.sample) == (did, PARKED, SAMPLE_EXACT)
+    assert (host.did, report.kind, sample_of(report.kind)) == (did, PARKED, SAMPLE_EXACT)
     assert report.slept_ns == 0
 
 

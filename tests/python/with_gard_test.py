@@ -64,7 +64,7 @@ async def test_a_flag_wait_is_delegated_and_ends_after_the_last_query(scripted):
         report = await stream.wait(record(device, stream, LONG_S))
         assert device.truth == 1
         assert (report.delegated, report.in_process, report.parks) == (True, False, 9)
-        assert report.kind_name == "parked"
+        assert report.kind_name == "parked" and report.kind is garclient.Kind.PARKED
         assert gar.counters.delegated == 1
         assert gard.word(0) == 1
 

@@ -23,7 +23,7 @@ from .error import GarError
 from .error_numbers import BY_NUMBER, Backend, StalePlan, TimedOut
 from .frames import Completion
 from .plans import Plan
-from .wait_driver import PACE_FIRST_NS, PARKED, Report, timed_out
+from .wait_driver import PACE_FIRST_NS, PARKED, Kind, Report, timed_out
 
 # gard has the same deadline. Its own answer is worth this little time: it counts what it ends.
 DEADLINE_GRACE_NS = 2_000_000
@@ -79,11 +79,11 @@ class OwnerWait:
             self.refused(entry.code)
             return
         report = self.report
-        report.kind, report.slept_ns, report.parks = entry.kind, entry.slept_ns, entry.parks
+        report.kind, report.slept_ns, report.parks = Kind(entry.kind), entry.slept_ns, entry.parks
         report.backstop_queries = entry.backstop_queries
         report.delegated = True
         if entry.code == 0 and entry.confirmed and confirmed:
-            self._end(entry.kind)
+            self._end(report.kind)
             return
         self._arrival = "word" if entry.code == 0 else "claim"
         self._state = "arrived"
@@ -168,7 +168,7 @@ class OwnerWait:
         pause, self._pause_ns = self._pause_ns, min(2 * self._pause_ns, self._pause_most_ns)
         return pause
 
-    def _end(self, kind: int) -> None:
+    def _end(self, kind: Kind) -> None:
         self.report.kind = kind
         self._state = "ended"
 

@@ -24,8 +24,8 @@ from .owner_wait import DEADLINE_GRACE_NS, LIMIT, STALE, OwnerWait
 from .plans import Plan
 from .source import Binding, Source
 from .text import checked_name
-from .wait_driver import (PACE_MOST_NS, PARKED, SAMPLE_EXACT, SAMPLE_LATE, SAMPLE_NONE, IMMEDIATE,
-                          Report, run_wait)
+from .wait_driver import (IMMEDIATE, PACE_MOST_NS, PARKED, SAMPLE_EXACT, SAMPLE_LATE, SAMPLE_NONE,
+                          Report, run_wait, sample_of)
 
 if TYPE_CHECKING:
     from .client import Client
@@ -157,7 +157,7 @@ class Stream:
         # `block` at the loop is queries anyway, so asking first costs it nothing.
         if wait.plan.park != "block" or self.source.word_is_authority:
             if self._query(wait):
-                report = self._ended_here(wait, Report(IMMEDIATE, sample=SAMPLE_EXACT), None, False)
+                report = self._ended_here(wait, Report(IMMEDIATE), None, False)
                 # Others of the loop have their turn, however many waits in a row are done already.
                 await asyncio.sleep(0)
                 return report
@@ -300,9 +300,10 @@ class Stream:
             client.counters.in_process += in_process
             client.counters.early_words += report.early_words
             estimate = client.estimates.of(self._point_of(wait))
-            if failure is None and report.sample == SAMPLE_EXACT:
+            sample = SAMPLE_NONE if failure is not None else sample_of(report.kind)
+            if sample == SAMPLE_EXACT:
                 estimate.exact(report.wait_ns)
-            elif failure is None and report.sample == SAMPLE_LATE:
+            elif sample == SAMPLE_LATE:
                 estimate.late(report.wait_ns, wait.plan.predict.window if wait.plan.predict else 1)
         self._report(wait, _WAIT, report, failure.number if failure else 0)
         return report
@@ -316,7 +317,7 @@ class Stream:
         at = self.source.current
         if at.link is None or not at.link.alive:
             return
-        sample = report.sample if code == 0 else SAMPLE_NONE
+        sample = sample_of(report.kind) if what == _WAIT and code == 0 else SAMPLE_NONE
         at.link.report(frames.Outcome(
             report.wait_ns, report.slept_ns, report.wait_ns if sample else 0, at.stream,
             at.stream_generation, at.link.number_of(wait.point), report.parks,

@@ -1,7 +1,7 @@
 """One wait, run by its owner: the only place where the order of query, sleep, park and backstop is
 written.
 
-    block            block                                               -> blocked
+    block            block                                               -> blocked, no sample
     otherwise        query: done                                         -> immediate, exact
       a sleep asked  sleep to start + sleep, query: done                 -> late
       poll           poll                                                -> parked, exact
@@ -17,13 +17,12 @@ authority said. Time comes in with the clock. Pure but for that.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Callable, Generator, NamedTuple, Optional
 
 from .error_numbers import TimedOut
 from .plans import Plan
 
-BLOCKED, IMMEDIATE, LATE, PARKED = range(4)
-KIND_NAMES = ("blocked", "immediate", "late", "parked")
 SAMPLE_NONE, SAMPLE_EXACT, SAMPLE_LATE = range(3)
 
 PACE_FIRST_NS = 20_000
@@ -39,22 +38,43 @@ class Step(NamedTuple):
     most_ns: int = PACE_MOST_NS
 
 
+class Kind(IntEnum):
+    """How a wait found that its work was done; each equals its number on the wire."""
+    BLOCKED = 0  # the device's own blocking wait said so
+    IMMEDIATE = 1  # the first query did
+    LATE = 2  # the query behind the predicted sleep did: perhaps it slept too long
+    PARKED = 3  # it was seen pending, then done
+
+    def __str__(self) -> str:  # Python's own differs from version to version
+        return str(int(self))
+
+
+BLOCKED, IMMEDIATE, LATE, PARKED = Kind.BLOCKED, Kind.IMMEDIATE, Kind.LATE, Kind.PARKED
+
+
 @dataclass
 class Report:
     """How a wait ended."""
-    kind: int = PARKED
-    wait_ns: int = 0
-    slept_ns: int = 0
+    kind: Kind = PARKED
+    wait_ns: int = 0  # all of it
+    slept_ns: int = 0  # of it, in the predicted sleep
     parks: int = 0
-    backstop_queries: int = 0
-    early_words: int = 0
-    delegated: bool = False
-    in_process: bool = False
-    sample: int = SAMPLE_NONE
+    backstop_queries: int = 0  # of the device, since no word had come for so long
+    early_words: int = 0  # the word came before the device said done
+    delegated: bool = False  # gard waited, and said when
+    in_process: bool = False  # no gard did, though the plan parks
 
     @property
     def kind_name(self) -> str:
-        return KIND_NAMES[self.kind]
+        """"blocked", "immediate", "late" or "parked"."""
+        return self.kind.name.lower()
+
+
+def sample_of(kind: Kind) -> int:
+    """What the time that such a wait took says to estimates."""
+    if kind == BLOCKED:
+        return SAMPLE_NONE
+    return SAMPLE_LATE if kind == LATE else SAMPLE_EXACT
 
 
 def timed_out(start_ns: int, deadline_ns: int) -> TimedOut:
@@ -67,34 +87,34 @@ def run_wait(plan: Plan, sleep_ns: int, start_ns: int, deadline_ns: Optional[int
     """`asked`: the first query was made and said pending. `early`: and the word was there."""
     report = Report()
 
-    def ended(kind: int, sample: int) -> Report:
-        report.kind, report.sample = kind, sample
+    def ended(kind: Kind) -> Report:
+        report.kind = kind
         report.wait_ns = clock_ns() - start_ns
         return report
 
     if plan.park == "block":
         if not (yield Step("block", deadline_ns)):
             raise _late(start_ns, deadline_ns)
-        return ended(BLOCKED, SAMPLE_NONE)
+        return ended(BLOCKED)
     if not asked and (yield Step("query")):
-        return ended(IMMEDIATE, SAMPLE_EXACT)
+        return ended(IMMEDIATE)
     slept_from = clock_ns()
     sleep_until_ns = _earlier(start_ns + sleep_ns, deadline_ns)
     if sleep_until_ns > slept_from and not early:
         yield Step("sleep", sleep_until_ns)
         report.slept_ns = clock_ns() - slept_from
         if (yield Step("query")):
-            return ended(LATE, SAMPLE_LATE)
+            return ended(LATE)
     if plan.park == "flag" and not early:
         if (yield from _park(plan, start_ns, deadline_ns, clock_ns, report)):
-            return ended(PARKED, SAMPLE_EXACT)
+            return ended(PARKED)
         report.early_words += 1
     elif early:
         report.early_words += 1
     most_ns = plan.backstop_ns if plan.park == "flag" else PACE_MOST_NS
     if not (yield Step("poll", deadline_ns, most_ns)):
         raise _late(start_ns, deadline_ns)
-    return ended(PARKED, SAMPLE_EXACT)
+    return ended(PARKED)
 
 
 def _park(plan: Plan, start_ns: int, deadline_ns: Optional[int],
