@@ -56,7 +56,8 @@ void client_sockets::carry(effect::answer_ask& e) {
       [this, to = e.to, cookie = e.cookie](const std::string& json) { answer(to, cookie, json); }));
 }
 
-// In the order of the questions, so that this one is the oldest.
+// In the order of the questions, so that this one is the oldest. Since it was asked others of the
+// user may have been answered, and not been read.
 void client_sockets::answer(session_id to, uint64_t cookie, const std::string& json) {
   const auto at = clients_.find(to);
   if (at == clients_.end()) return;
@@ -64,7 +65,9 @@ void client_sockets::answer(session_id to, uint64_t cookie, const std::string& j
   c.asked.erase(c.asked.begin());
   c.link->end_answer();
   GAR_ASSERT(!json.empty());
-  if (json.size() > proto::answer_bytes_max) {
+  if (result<void> may = may_ask(c.uid); !may) {
+    refuse_ask(to, cookie, may.error());
+  } else if (json.size() > proto::answer_bytes_max) {
     refuse_ask(to, cookie, error(errc::SlowReader, {std::to_string(proto::answer_bytes_max)}));
   } else {
     for (const proto::answer& part : proto::split_answer(cookie, json)) {

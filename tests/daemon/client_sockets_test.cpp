@@ -1,33 +1,32 @@
-// Who comes in at the clients' socket, where the machine has run out.
+// Who comes in at the clients' socket where the machine has run out, and what is kept for them.
 #include "daemon/client_sockets.hpp"
 
 #include <gtest/gtest.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <memory>
+#include <vector>
 
 #include "lib/linux/system_call.hpp"
 #include "lib/linux/unix_socket.hpp"
+#include "tests/daemon/raw_client.hpp"
 #include "tests/linux/temporary_directory.hpp"
 
 namespace gar::test {
 namespace {
 
-class a_socket_that_nobody_can_be_accepted_at : public testing::Test {
+class clients_socket : public testing::Test {
  protected:
   void SetUp() override {
     result<unique_fd> listener = listen_at(path, {});
     ASSERT_TRUE(listener.has_value());
     sockets.accept_on(std::move(*listener));
-    result<unique_fd> made =
-        connect_to(path, socket_type::seqpacket, clock.now() + from_ms(30'000));
-    ASSERT_TRUE(made.has_value());
-    knocking = std::move(*made);
   }
-  result<std::optional<unique_fd>> accept(int listener) {
-    ++tries;
-    if (runs_out) return system_error("accept", ENFILE);
-    return accept_from(listener);
-  }
+  virtual result<std::optional<unique_fd>> accept(int listener) { return accept_from(listener); }
+  virtual stepwise_answer answer() { return stepwise_answer("{}"); }
   size_t sessions() {
     return decisions.with([](node& n) { return n.sessions(); });
   }
@@ -41,12 +40,29 @@ class a_socket_that_nobody_can_be_accepted_at : public testing::Test {
   doorbell bell = *doorbell::make();
   state_page_owner state = *state_page_owner::make();
   questions asked{io};
-  bool runs_out = true;
-  uint64_t tries = 0;
   client_sockets sockets{io,
                          {&decisions, &waits, &bell, &state, &asked, descriptor_reserve(0, 0),
-                          [](std::string_view, uint32_t) { return stepwise_answer("{}"); },
+                          [this](std::string_view, uint32_t) { return answer(); },
                           [this](int listener) { return accept(listener); }}};
+};
+
+class a_socket_that_nobody_can_be_accepted_at : public clients_socket {
+ protected:
+  void SetUp() override {
+    clients_socket::SetUp();
+    result<unique_fd> made =
+        connect_to(path, socket_type::seqpacket, clock.now() + from_ms(30'000));
+    ASSERT_TRUE(made.has_value());
+    knocking = std::move(*made);
+  }
+  result<std::optional<unique_fd>> accept(int listener) override {
+    ++tries;
+    if (runs_out) return system_error("accept", ENFILE);
+    return accept_from(listener);
+  }
+
+  bool runs_out = true;
+  uint64_t tries = 0;
   unique_fd knocking;
 };
 
@@ -74,6 +90,60 @@ TEST_F(a_socket_that_nobody_can_be_accepted_at, stops_accepting_in_the_pause_too
   io.run();
   EXPECT_EQ(tries, 2u);
   EXPECT_EQ(sessions(), 0u);
+}
+
+// Nothing of the first answer is made before all have asked.
+class clients_that_ask_at_once : public clients_socket {
+ protected:
+  static constexpr size_t count = 6;
+
+  void SetUp() override {
+    clients_socket::SetUp();
+    for (size_t i = 0; i < count; ++i) {
+      clients.push_back(std::make_unique<raw_client>(path));
+      clients.back()->send(proto::ask{i, "{}"});
+    }
+    while (!all([](const raw_client& c) { return !queued(c, SIOCOUTQ); })) io.poll_one();
+    all_asked = true;
+  }
+  stepwise_answer answer() override {
+    return stepwise_answer([this](std::string& text) {
+      if (all_asked) text.assign(proto::answer_bytes_max, ' ');
+      return all_asked;
+    });
+  }
+  static bool queued(const raw_client& c, unsigned long what) {
+    int bytes = 0;
+    EXPECT_EQ(::ioctl(c.fd(), what, &bytes), 0);
+    return bytes > 0;
+  }
+  bool all(bool (*holds)(const raw_client&)) const {
+    return std::all_of(clients.begin(), clients.end(), [&](const auto& c) { return holds(*c); });
+  }
+
+  std::vector<std::unique_ptr<raw_client>> clients;
+  bool all_asked = false;
+};
+
+// Each had nothing unread when it asked. All the answers would be 96 MiB, and a user may leave 64:
+// beyond it any message that has to wait would cost its client the connection.
+TEST_F(clients_that_ask_at_once, are_refused_what_their_user_would_leave_unread_and_stay) {
+  while (!all([](const raw_client& c) { return queued(c, SIOCINQ); })) io.run_one();
+  io.poll();
+  size_t answered = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const auto heard = clients[i]->receive();
+    ASSERT_TRUE(heard);
+    if (const auto* refused = std::get_if<proto::refusal>(&*heard)) {
+      EXPECT_EQ(refused->code, error(errc::LimitPerUser).number());
+      EXPECT_EQ(refused->cookie, i);
+      EXPECT_FALSE(refused->fatal);
+    } else {
+      answered += std::holds_alternative<proto::answer>(*heard) ? 1 : 0;
+    }
+  }
+  EXPECT_EQ(answered, 3u) << "a further one is given while 32 MiB or less are unread";
+  EXPECT_EQ(sessions(), count);
 }
 
 }  // namespace
