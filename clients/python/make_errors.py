@@ -7,6 +7,7 @@ so that `pip install` needs nothing else of it; a test holds it against errors.d
 
 import re
 import sys
+import textwrap
 
 ROW = re.compile(
     r'GAR_ERROR\((0x[0-9a-f]{4}), (\w+), (\w+), (\w+), (\w+), (\d+), '
@@ -38,15 +39,21 @@ def rows(text):
 def class_of(row):
     number, name, kind, category, retry, exit_status, message, remedy = row
     bases = ", ".join(["GarError"] + ([ALSO[name]] if name in ALSO else []))
-    unescaped = [repr(re.sub(r"\\(.)", r"\1", text)) for text in (message, remedy)]
+    message, remedy = (re.sub(r"\\(.)", r"\1", text) for text in (message, remedy))
     return (f"\nclass {name}({bases}):\n"
+            f'    """{paragraph(message + ".")}\n\n    {paragraph(remedy)}\n    """\n'
             f"    number = {number}\n"
             f"    kind = {kind!r}\n"
             f"    category = {category!r}\n"
             f"    retry = {retry == 'yes'}\n"
             f"    exit_status = {exit_status}\n"
-            f"    message = {unescaped[0]}\n"
-            f"    remedy = {unescaped[1]}\n")
+            f"    message = {message!r}\n"
+            f"    remedy = {remedy!r}\n")
+
+
+def paragraph(text):
+    assert "\\" not in text and '"""' not in text
+    return "\n    ".join(textwrap.wrap(text, 92, break_on_hyphens=False))
 
 
 def generated(text):

@@ -2,6 +2,7 @@
 
 import asyncio
 import importlib.util
+import inspect
 import pickle
 import re
 
@@ -33,6 +34,12 @@ def test_every_number_of_errors_def_has_its_class():
     assert {int(number, 16): name for number, name in rows} == {
         number: kind.__name__ for number, kind in garclient.BY_NUMBER.items()}
     assert all(hasattr(garclient, name) for _, name in rows)
+
+
+def test_help_on_an_error_tells_what_it_says_and_what_can_be_done():
+    for kind in garclient.BY_NUMBER.values():
+        told = " ".join(inspect.getdoc(kind).split())
+        assert told == f"{kind.message}. {kind.remedy}"
 
 
 def test_arguments_are_kept_and_stand_in_the_text():

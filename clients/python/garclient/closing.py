@@ -1,8 +1,8 @@
 """An end that is begun once, and is reached whoever stops waiting for it.
 
 A stream's end waits for its device, and a device that is let go before its last store has landed
-stores into memory of somebody else's. So an end is a task of its own; who awaits it can be cancelled,
-the end goes on.
+stores into memory of somebody else's. So an end is a task of its own: who awaits it can be
+cancelled, the end goes on.
 
 Threads: the loop's.
 """

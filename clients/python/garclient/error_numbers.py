@@ -12,6 +12,10 @@ from .error import GarError
 
 
 class InvalidPlan(GarError):
+    """invalid plan '{0}': {1}.
+
+    Correct the plan's text at the position named; see `garctl plan check`.
+    """
     number = 0x0001
     kind = 'error'
     category = 'caller'
@@ -22,6 +26,10 @@ class InvalidPlan(GarError):
 
 
 class ParkFallback(GarError):
+    """plan '{0}' needs {1}, which this host lacks ({2}); running '{3}'.
+
+    Allow the software word wait, or name a plan this host can run.
+    """
     number = 0x0002
     kind = 'warning'
     category = 'environment'
@@ -32,6 +40,10 @@ class ParkFallback(GarError):
 
 
 class ExecutorFallback(GarError):
+    """executor '{0}' cannot run here ({1}); running '{2}'.
+
+    Enable what is missing, or name the running executor in the configuration.
+    """
     number = 0x0003
     kind = 'warning'
     category = 'environment'
@@ -42,6 +54,10 @@ class ExecutorFallback(GarError):
 
 
 class ExecutorRefused(GarError):
+    """executor '{0}' cannot run here ({1}) and strictness is 'strict'.
+
+    Enable what is missing, or set strictness = "fallback".
+    """
     number = 0x0004
     kind = 'error'
     category = 'environment'
@@ -52,6 +68,10 @@ class ExecutorRefused(GarError):
 
 
 class InvalidExecutor(GarError):
+    """'{0}' is not an executor; expected one of {1}.
+
+    Name one of the executors listed.
+    """
     number = 0x0005
     kind = 'error'
     category = 'caller'
@@ -62,6 +82,10 @@ class InvalidExecutor(GarError):
 
 
 class PendedInline(GarError):
+    """a wait pended on an inline host at {0}.
+
+    Report it: a host that runs waits inline must never suspend one.
+    """
     number = 0x0006
     kind = 'error'
     category = 'internal'
@@ -72,6 +96,10 @@ class PendedInline(GarError):
 
 
 class Stalled(GarError):
+    """{0} tasks are left and none of them waits for anything that can happen.
+
+    Wake the tasks, or do not wait for them.
+    """
     number = 0x0007
     kind = 'error'
     category = 'caller'
@@ -82,6 +110,10 @@ class Stalled(GarError):
 
 
 class Backend(GarError):
+    """{0} failed with status {1}.
+
+    The device reported this; look at the work that was submitted.
+    """
     number = 0x0008
     kind = 'error'
     category = 'environment'
@@ -92,6 +124,10 @@ class Backend(GarError):
 
 
 class ForeignStream(GarError):
+    """the stream belongs to {0}, the page to {1}.
+
+    Open the stream under the context that owns it.
+    """
     number = 0x0009
     kind = 'error'
     category = 'caller'
@@ -102,6 +138,10 @@ class ForeignStream(GarError):
 
 
 class NoDomain(GarError):
+    """no device context is current in {0}.
+
+    Make the stream's context current before the call.
+    """
     number = 0x000a
     kind = 'error'
     category = 'caller'
@@ -112,6 +152,10 @@ class NoDomain(GarError):
 
 
 class Unavailable(GarError):
+    """{0} is unavailable: {1}.
+
+    Install or enable what is named.
+    """
     number = 0x000b
     kind = 'error'
     category = 'environment'
@@ -122,6 +166,10 @@ class Unavailable(GarError):
 
 
 class StalePlan(GarError):
+    """plan generation {0} is no longer taken; the current one is {1}.
+
+    Pick the plan again from the published ones; the library does.
+    """
     number = 0x000c
     kind = 'error'
     category = 'transient'
@@ -132,6 +180,10 @@ class StalePlan(GarError):
 
 
 class TimedOut(GarError, asyncio.TimeoutError):
+    """the wait passed its timeout of {0} ns.
+
+    Wait again, or for longer; the work itself goes on.
+    """
     number = 0x000d
     kind = 'error'
     category = 'transient'
@@ -142,6 +194,10 @@ class TimedOut(GarError, asyncio.TimeoutError):
 
 
 class Cancelled(GarError):
+    """the wait was cancelled.
+
+    None needed.
+    """
     number = 0x000e
     kind = 'error'
     category = 'caller'
@@ -152,6 +208,10 @@ class Cancelled(GarError):
 
 
 class ShuttingDown(GarError):
+    """gard is stopping.
+
+    The client library ends the wait in-process.
+    """
     number = 0x000f
     kind = 'error'
     category = 'transient'
@@ -162,6 +222,10 @@ class ShuttingDown(GarError):
 
 
 class MalformedMessage(GarError):
+    """malformed message: {0}.
+
+    Correct the client; PROTOCOL.md has the layout.
+    """
     number = 0x0010
     kind = 'error'
     category = 'peer'
@@ -172,6 +236,10 @@ class MalformedMessage(GarError):
 
 
 class UnknownMessage(GarError):
+    """unknown message type {0}.
+
+    Correct the client, or update gard.
+    """
     number = 0x0011
     kind = 'error'
     category = 'peer'
@@ -182,6 +250,10 @@ class UnknownMessage(GarError):
 
 
 class OutOfState(GarError):
+    """{0} is not allowed {1}.
+
+    Correct the client; PROTOCOL.md has the states.
+    """
     number = 0x0012
     kind = 'error'
     category = 'peer'
@@ -192,6 +264,10 @@ class OutOfState(GarError):
 
 
 class VersionMismatch(GarError):
+    """protocol versions {0} and {1} have none in common.
+
+    Update the older of gard and the client.
+    """
     number = 0x0013
     kind = 'error'
     category = 'peer'
@@ -202,6 +278,10 @@ class VersionMismatch(GarError):
 
 
 class UnexpectedDescriptors(GarError):
+    """{0} descriptors came with {1}, expected {2}.
+
+    Correct the client.
+    """
     number = 0x0014
     kind = 'error'
     category = 'peer'
@@ -212,6 +292,10 @@ class UnexpectedDescriptors(GarError):
 
 
 class UnknownStream(GarError):
+    """stream {0} generation {1} is not open on this connection.
+
+    Use a stream that this connection opened and did not close.
+    """
     number = 0x0015
     kind = 'error'
     category = 'peer'
@@ -222,6 +306,10 @@ class UnknownStream(GarError):
 
 
 class UnknownPoint(GarError):
+    """point number {0} was not named on this connection.
+
+    Name the point before waiting at it.
+    """
     number = 0x0016
     kind = 'error'
     category = 'peer'
@@ -232,6 +320,10 @@ class UnknownPoint(GarError):
 
 
 class DuplicateCookie(GarError):
+    """cookie {0} is in use by a pending wait.
+
+    Use a cookie that no pending wait has.
+    """
     number = 0x0017
     kind = 'error'
     category = 'peer'
@@ -242,6 +334,10 @@ class DuplicateCookie(GarError):
 
 
 class TargetOutOfRange(GarError):
+    """target {0} is not above the stream's base {1}.
+
+    Wait for numbers recorded on this stream since it was opened.
+    """
     number = 0x0018
     kind = 'error'
     category = 'peer'
@@ -252,6 +348,10 @@ class TargetOutOfRange(GarError):
 
 
 class LimitClients(GarError):
+    """{0} clients are connected, the most allowed.
+
+    Raise limits.clients, or end some clients.
+    """
     number = 0x0019
     kind = 'error'
     category = 'limit'
@@ -262,6 +362,10 @@ class LimitClients(GarError):
 
 
 class LimitStreams(GarError):
+    """{0} streams are open, the most allowed.
+
+    Raise limits.streams_per_client, or close some.
+    """
     number = 0x001a
     kind = 'error'
     category = 'limit'
@@ -272,6 +376,10 @@ class LimitStreams(GarError):
 
 
 class LimitWaits(GarError):
+    """{0} waits are pending, the most allowed.
+
+    Raise limits.waits_per_client, or wait for some.
+    """
     number = 0x001b
     kind = 'error'
     category = 'limit'
@@ -282,6 +390,10 @@ class LimitWaits(GarError):
 
 
 class LimitPages(GarError):
+    """{0} pages of lines are in use, the most allowed.
+
+    Close streams, or raise limits.pages_per_client.
+    """
     number = 0x001c
     kind = 'error'
     category = 'limit'
@@ -292,6 +404,10 @@ class LimitPages(GarError):
 
 
 class LimitRecords(GarError):
+    """{0} records of the stream are not known to be done, the most allowed.
+
+    Wait for some of them first.
+    """
     number = 0x001d
     kind = 'error'
     category = 'limit'
@@ -302,6 +418,10 @@ class LimitRecords(GarError):
 
 
 class LimitPerUser(GarError):
+    """user {0} holds {1} {2}, the most allowed.
+
+    Raise the per-user limit, or end some clients of that user.
+    """
     number = 0x001e
     kind = 'error'
     category = 'limit'
@@ -312,6 +432,10 @@ class LimitPerUser(GarError):
 
 
 class SlowReader(GarError):
+    """{0} bytes wait to be read, the most allowed.
+
+    Read the socket more often.
+    """
     number = 0x001f
     kind = 'error'
     category = 'limit'
@@ -322,6 +446,10 @@ class SlowReader(GarError):
 
 
 class PermissionDenied(GarError, PermissionError):
+    """{0} needs the control socket.
+
+    Ask as root or as a member of the group gard-admin.
+    """
     number = 0x0020
     kind = 'error'
     category = 'caller'
@@ -332,6 +460,10 @@ class PermissionDenied(GarError, PermissionError):
 
 
 class ForkedChild(GarError):
+    """this client was opened by the parent process {0}.
+
+    Open a client of the child's own.
+    """
     number = 0x0021
     kind = 'error'
     category = 'caller'
@@ -342,6 +474,10 @@ class ForkedChild(GarError):
 
 
 class InvalidConfig(GarError):
+    """{0}:{1}:{2}: {3}.
+
+    Correct the file at the place named; gard.toml documents every key.
+    """
     number = 0x0022
     kind = 'error'
     category = 'caller'
@@ -352,6 +488,10 @@ class InvalidConfig(GarError):
 
 
 class InvalidArgument(GarError):
+    """{0}: {1}.
+
+    Correct the argument named.
+    """
     number = 0x0023
     kind = 'error'
     category = 'caller'
@@ -362,6 +502,10 @@ class InvalidArgument(GarError):
 
 
 class AlreadyRunning(GarError):
+    """another gard answers at {0}.
+
+    Stop it first, or name another socket.
+    """
     number = 0x0024
     kind = 'error'
     category = 'environment'
@@ -372,6 +516,10 @@ class AlreadyRunning(GarError):
 
 
 class NotReachable(GarError, ConnectionError):
+    """gard is not reachable: {0}.
+
+    Start gard, or name its socket.
+    """
     number = 0x0025
     kind = 'error'
     category = 'transient'
@@ -382,6 +530,10 @@ class NotReachable(GarError, ConnectionError):
 
 
 class SystemCall(GarError):
+    """{0}: {1}.
+
+    The operating system refused this call; its number says why.
+    """
     number = 0x0026
     kind = 'error'
     category = 'environment'
@@ -392,6 +544,10 @@ class SystemCall(GarError):
 
 
 class StreamFailed(GarError):
+    """the stream failed earlier: {0}.
+
+    Close the stream and open another.
+    """
     number = 0x0027
     kind = 'error'
     category = 'environment'
@@ -402,6 +558,10 @@ class StreamFailed(GarError):
 
 
 class Closed(GarError):
+    """{0} is closed.
+
+    Do not use it after closing.
+    """
     number = 0x0028
     kind = 'error'
     category = 'caller'
@@ -412,6 +572,10 @@ class Closed(GarError):
 
 
 class HandshakeTimeout(GarError):
+    """no {0} within {1} ms.
+
+    Look whether the peer is alive; the client works in-process meanwhile.
+    """
     number = 0x0029
     kind = 'error'
     category = 'transient'
@@ -422,6 +586,10 @@ class HandshakeTimeout(GarError):
 
 
 class UnknownRequest(GarError):
+    """unknown request '{0}'; expected one of {1}.
+
+    Use a request that this version of gard answers.
+    """
     number = 0x002a
     kind = 'error'
     category = 'caller'
@@ -432,6 +600,10 @@ class UnknownRequest(GarError):
 
 
 class NotSet(GarError):
+    """no plan is set for {0}.
+
+    `garctl plan show` lists what is set.
+    """
     number = 0x002b
     kind = 'error'
     category = 'caller'
@@ -442,6 +614,10 @@ class NotSet(GarError):
 
 
 class SocketPrivate(GarError):
+    """group '{0}' does not exist: {1} is open to uid {2} alone.
+
+    Create the group, or run clients under this uid.
+    """
     number = 0x002c
     kind = 'warning'
     category = 'environment'
@@ -452,6 +628,10 @@ class SocketPrivate(GarError):
 
 
 class SettleFailed(GarError):
+    """{0} pages stay registered because their device did not settle: {1}.
+
+    Nothing is unmapped under a pending store; the memory is kept until the process ends.
+    """
     number = 0x002d
     kind = 'warning'
     category = 'environment'
@@ -462,6 +642,10 @@ class SettleFailed(GarError):
 
 
 class LimitPoints(GarError):
+    """{0} plans are set at runtime, the most allowed.
+
+    Unset some.
+    """
     number = 0x002e
     kind = 'error'
     category = 'limit'
@@ -472,6 +656,10 @@ class LimitPoints(GarError):
 
 
 class Capturing(GarError):
+    """{0} is refused while a graph is captured: {1}.
+
+    Record before the capture begins or after it ended; work in graphs is not awaited yet.
+    """
     number = 0x002f
     kind = 'error'
     category = 'transient'

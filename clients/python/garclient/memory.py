@@ -125,12 +125,18 @@ class Word:
 
     @property
     def offset_bytes(self) -> int:
+        """Where in its page it is, for who maps that by its descriptor, `page.fd`."""
         return self.index * WORD_BYTES
 
     def load(self) -> int:
+        """What is stored there just now. It wakes whoever waits; whether the work is done, the
+        device says."""
         return self.page.words[self.index]
 
     def store(self, value: int) -> None:
+        """Stores a number that `Stream.record` gave, behind all that this thread wrote before.
+        Numbers of one word rise. Unlike `Stream.signal` it does not ring gard, which then sees it
+        when it looks next, after a park at the latest."""
         fence()
         self.page.words[self.index] = value & MASK
 

@@ -49,7 +49,7 @@ class Records:
 
     @property
     def newest(self) -> int:
-        """Of those recorded; done when all are. `last` may be a slot's, where nothing was recorded."""
+        """Of those recorded; done when all are. `last` may be a slot's, that was never recorded."""
         return self._in_flight[-1] if self._in_flight else self.confirmed
 
     def issued(self) -> int:
