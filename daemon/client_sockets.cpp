@@ -63,6 +63,7 @@ void client_sockets::accept_some() {
       break;
     }
     if (!*accepted) break;
+    if (!spare_) spare_ = open_spare();  // where the last could not be had again
     if (result<void> admitted = to_.reserve.admit((*accepted)->get()); !admitted) {
       say_turned_away(admitted.error());
       continue;

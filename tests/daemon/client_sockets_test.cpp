@@ -4,10 +4,13 @@
 #include <gtest/gtest.h>
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "lib/linux/system_call.hpp"
@@ -46,6 +49,23 @@ class clients_socket : public testing::Test {
                           [this](int listener) { return accept(listener); }}};
 };
 
+// As long as it lives no descriptor can be made, unless one that was there is given up.
+class no_descriptors {
+ public:
+  no_descriptors() {
+    EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &before_), 0);
+    const unique_fd lowest_free(::dup(STDERR_FILENO));
+    const rlimit none{static_cast<rlim_t>(lowest_free.get()), before_.rlim_max};
+    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  }
+  ~no_descriptors() { EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before_), 0); }
+  no_descriptors(const no_descriptors&) = delete;
+  no_descriptors& operator=(const no_descriptors&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
 class a_socket_that_nobody_can_be_accepted_at : public clients_socket {
  protected:
   void SetUp() override {
@@ -57,11 +77,14 @@ class a_socket_that_nobody_can_be_accepted_at : public clients_socket {
   }
   result<std::optional<unique_fd>> accept(int listener) override {
     ++tries;
-    if (runs_out) return system_error("accept", ENFILE);
-    return accept_from(listener);
+    if (!runs_out) return accept_from(listener);
+    if (tries == 2 && others_take_all) none_left.emplace();
+    return system_error("accept", ENFILE);
   }
 
   bool runs_out = true;
+  bool others_take_all = false;  // what was given up to turn somebody away cannot be had again
+  std::optional<no_descriptors> none_left;
   uint64_t tries = 0;
   unique_fd knocking;
 };
@@ -92,6 +115,23 @@ TEST_F(a_socket_that_nobody_can_be_accepted_at, stops_accepting_in_the_pause_too
   EXPECT_EQ(sessions(), 0u);
 }
 
+TEST_F(a_socket_that_nobody_can_be_accepted_at, has_something_to_give_up_again_afterwards) {
+  others_take_all = true;
+  while (tries < 2) io.run_one();
+  none_left.reset();
+  runs_out = false;
+  while (sessions() == 0) io.run_one();
+
+  raw_client next(path);
+  none_left.emplace();
+  const uint64_t before = tries;
+  while (!next.has_news() && tries < before + 4) io.run_one();
+  none_left.reset();
+  EXPECT_TRUE(next.has_news()) << "it waits in the queue";
+  EXPECT_TRUE(next.ended());
+  EXPECT_EQ(sessions(), 1u);
+}
+
 // Nothing of the first answer is made before all have asked.
 class clients_that_ask_at_once : public clients_socket {
  protected:
@@ -103,7 +143,7 @@ class clients_that_ask_at_once : public clients_socket {
       clients.push_back(std::make_unique<raw_client>(path));
       clients.back()->send(proto::ask{i, "{}"});
     }
-    while (!all([](const raw_client& c) { return !queued(c, SIOCOUTQ); })) io.poll_one();
+    while (!all(was_read)) io.poll_one();
     all_asked = true;
   }
   stepwise_answer answer() override {
@@ -112,10 +152,10 @@ class clients_that_ask_at_once : public clients_socket {
       return all_asked;
     });
   }
-  static bool queued(const raw_client& c, unsigned long what) {
+  static bool was_read(const raw_client& c) {
     int bytes = 0;
-    EXPECT_EQ(::ioctl(c.fd(), what, &bytes), 0);
-    return bytes > 0;
+    EXPECT_EQ(::ioctl(c.fd(), SIOCOUTQ, &bytes), 0);
+    return bytes == 0;
   }
   bool all(bool (*holds)(const raw_client&)) const {
     return std::all_of(clients.begin(), clients.end(), [&](const auto& c) { return holds(*c); });
@@ -128,7 +168,7 @@ class clients_that_ask_at_once : public clients_socket {
 // Each had nothing unread when it asked. All the answers would be 96 MiB, and a user may leave 64:
 // beyond it any message that has to wait would cost its client the connection.
 TEST_F(clients_that_ask_at_once, are_refused_what_their_user_would_leave_unread_and_stay) {
-  while (!all([](const raw_client& c) { return queued(c, SIOCINQ); })) io.run_one();
+  while (!all([](const raw_client& c) { return c.has_news(); })) io.run_one();
   io.poll();
   size_t answered = 0;
   for (size_t i = 0; i < count; ++i) {

@@ -71,6 +71,11 @@ class raw_client {
     }
     return std::nullopt;
   }
+  // A message, or the connection's end, is there to be read.
+  bool has_news() const {
+    pollfd readable{fd_.get(), POLLIN, 0};
+    return ::poll(&readable, 1, 0) > 0;
+  }
   // true: gard has closed, and everything before was read.
   bool ended() {
     while (from_socket()) {
