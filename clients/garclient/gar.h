@@ -50,7 +50,8 @@ extern "C" {
 GAR_API const char* gar_version(void);
 /* The registry's name of an error number ("TimedOut"), or "Unknown". */
 GAR_API const char* gar_error_name(int error);
-/* The registry's message of an error number, with its arguments as placeholders. */
+/* What an error number says by itself: a whole sentence, without the arguments that the text of a
+ * call's own failure has. */
 GAR_API const char* gar_error_text(int error);
 /* Copies the text of the calling thread's last failure, arguments in place, into `text` (always
  * NUL-terminated if capacity_bytes > 0) and returns its error number, 0 if there was none. */

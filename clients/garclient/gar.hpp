@@ -57,21 +57,7 @@ class failure : public std::runtime_error {
 // What an error number says by itself, as a completion has it: a whole sentence, without the
 // arguments that a call's own text names.
 inline std::string error_summary(int number) {
-  switch (number) {  // the ends of a wait
-    case GAR_E_TIMED_OUT:
-      return "the wait passed its timeout";
-    case GAR_E_BACKEND:
-      return "the device reported a failure";
-    case GAR_E_STREAM_FAILED:
-      return "the stream failed earlier";
-    case GAR_E_CLOSED:
-      return "the stream is closed";
-  }
-  std::string text = gar_error_text(number);
-  for (size_t open = text.find('{'); open != text.npos; open = text.find('{', open)) {
-    text.replace(open, text.find('}', open) - open + 1, "...");
-  }
-  return text;
+  return gar_error_text(number);
 }
 
 // The name of a readback point: 1..63 bytes of UTF-8, or none. What is longer is cut where gar.h

@@ -86,7 +86,7 @@ const char* gar_error_name(int number) {
 
 const char* gar_error_text(int number) {
   const error_entry* e = entry_of(number);
-  return e ? e->message.data() : "an error number that this version does not know";
+  return e ? e->summary.data() : "an error number that this version does not know";
 }
 
 int gar_last_error(char* text, size_t capacity_bytes) {

@@ -10,7 +10,7 @@ import textwrap
 
 ROW = re.compile(
     r'GAR_ERROR\((0x[0-9a-f]{4}), (\w+), (\w+), (\w+), (\w+), (\d+), '
-    r'"((?:[^"\\]|\\.)*)", "((?:[^"\\]|\\.)*)"\)')
+    r'"((?:[^"\\]|\\.)*)", "((?:[^"\\]|\\.)*)", "((?:[^"\\]|\\.)*)"\)')
 BEGIN = r'.\" errors: begin'
 END = r'.\" errors: end'
 
@@ -25,7 +25,7 @@ def escaped(text):
 
 def table(errors):
     lines = []
-    for number, name, kind, category, retry, exit_status, message, remedy in ROW.findall(errors):
+    for number, name, kind, category, retry, exit_status, message, _, remedy in ROW.findall(errors):
         notes = [kind, category] + (["retry"] if retry == "yes" else [])
         if exit_status != "0":
             notes.append(f"exit status {exit_status}")

@@ -11,7 +11,7 @@ import textwrap
 
 ROW = re.compile(
     r'GAR_ERROR\((0x[0-9a-f]{4}), (\w+), (\w+), (\w+), (\w+), (\d+), '
-    r'"((?:[^"\\]|\\.)*)", "((?:[^"\\]|\\.)*)"\)')
+    r'"((?:[^"\\]|\\.)*)", "((?:[^"\\]|\\.)*)", "((?:[^"\\]|\\.)*)"\)')
 
 HEAD = '''"""The registry of error numbers: one exception class for each.
 
@@ -37,9 +37,10 @@ def rows(text):
 
 
 def class_of(row):
-    number, name, kind, category, retry, exit_status, message, remedy = row
+    number, name, kind, category, retry, exit_status, message, summary, remedy = row
     bases = ", ".join(["GarError"] + ([ALSO[name]] if name in ALSO else []))
-    message, remedy = (re.sub(r"\\(.)", r"\1", text) for text in (message, remedy))
+    message, summary, remedy = (re.sub(r"\\(.)", r"\1", text)
+                                for text in (message, summary or message, remedy))
     return (f"\nclass {name}({bases}):\n"
             f'    """{paragraph(message + ".")}\n\n    {paragraph(remedy)}\n    """\n'
             f"    number = {number}\n"
@@ -48,6 +49,7 @@ def class_of(row):
             f"    retry = {retry == 'yes'}\n"
             f"    exit_status = {exit_status}\n"
             f"    message = {message!r}\n"
+            f"    summary = {summary!r}\n"
             f"    remedy = {remedy!r}\n")
 
 

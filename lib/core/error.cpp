@@ -15,8 +15,9 @@ constexpr bool yes = true;
 constexpr bool no = false;
 
 constexpr error_entry registry[] = {
-#define GAR_ERROR(number, name, kind, class_, retry, exit_status, message, remedy) \
-  {errc::name, #name, #kind, #class_, retry, exit_status, message, remedy},
+#define GAR_ERROR(number, name, kind, class_, retry, exit_status, message, summary, remedy)        \
+  {errc::name, #name, #kind, #class_, retry, exit_status, message, summary[0] ? summary : message, \
+   remedy},
 #include "proto/errors.def"
 #undef GAR_ERROR
 };
@@ -51,6 +52,7 @@ std::string_view error::name() const {
 std::string error::text() const {
   const error_entry* entry = find_error(number());
   if (!entry) return fmt::format("error {:#06x}", number());
+  if (arguments_.empty()) return std::string(entry->summary);
   std::string shown;
   for (size_t i = 0; i < entry->message.size(); ++i) {
     const bool placeholder = entry->message[i] == '{' && i + 2 < entry->message.size();

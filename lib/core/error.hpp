@@ -18,7 +18,8 @@
 namespace gar {
 
 enum class errc : uint16_t {
-#define GAR_ERROR(number, name, kind, class_, retry, exit_status, message, remedy) name = number,
+#define GAR_ERROR(number, name, kind, class_, retry, exit_status, message, summary, remedy) \
+  name = number,
 #include "proto/errors.def"
 #undef GAR_ERROR
 };
@@ -32,6 +33,7 @@ struct error_entry {
   bool retry;
   int exit_status;
   std::string_view message;  // with {0}, {1}, ...
+  std::string_view summary;  // without
   std::string_view remedy;
 };
 
@@ -54,7 +56,7 @@ class [[nodiscard]] error {
   // errno, or a vendor's status; 0 where none applies. Kept through every wrapping.
   int os_number() const { return os_number_; }
   const std::vector<std::string>& arguments() const { return arguments_; }
-  // The registry's message with the arguments in place.
+  // The registry's message with the arguments in place; its summary where there are none.
   std::string text() const;
   // "0x0001 InvalidPlan: ..." as people see it.
   std::string headline() const;

@@ -1,10 +1,10 @@
 #include "lib/core/owner_wait.hpp"
 
 #include <algorithm>
-#include <string>
 #include <utility>
 
 #include "lib/core/planted.hpp"
+#include "lib/core/quantity.hpp"
 
 namespace gar {
 namespace {
@@ -147,7 +147,7 @@ void owner_wait::leave(reason why) {
 }
 
 error owner_wait::timed_out() const {
-  return error(errc::TimedOut, {std::to_string((asked_.deadline - asked_.start).ns)});
+  return error(errc::TimedOut, {text_of(asked_.deadline - asked_.start)});
 }
 
 }  // namespace gar

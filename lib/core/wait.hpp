@@ -3,14 +3,14 @@
 // The client library and the naive executor run it; what a wait does in which order is the
 // machine's (wait_machine.hpp), whose invariants are this one's.
 //
-// Errors: those of the port, unchanged; TimedOut{timeout_ns} when the deadline passed and one last
+// Errors: those of the port, unchanged; TimedOut{timeout} when the deadline passed and one last
 // query said pending.
 // Time: read once behind each verb through the clock port.
 #pragma once
 
 #include <cstdint>
-#include <string>
 
+#include "lib/core/quantity.hpp"
 #include "lib/core/task.hpp"
 #include "lib/core/wait_machine.hpp"
 #include "lib/port/clock_port.hpp"
@@ -82,7 +82,7 @@ basic_task<Host, result<wait_report>> run_wait(Host& host, wait_terms how, uint6
       case wait_step::verb::ended:
         co_return machine.report(how, now);
       case wait_step::verb::timed_out:
-        co_return error(errc::TimedOut, {std::to_string((how.deadline - how.start).ns)});
+        co_return error(errc::TimedOut, {text_of(how.deadline - how.start)});
     }
   }
 }

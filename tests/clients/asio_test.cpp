@@ -652,8 +652,9 @@ TEST(asio_errors, numbers_and_codes_are_each_others) {
   EXPECT_EQ(to_error_number(asio::error::operation_aborted), GAR_E_CANCELLED);
   for (int number = 1; number < 0x40; ++number) {
     EXPECT_EQ(to_error_number(to_error_code(number)), number);
-    EXPECT_EQ(error_code(number, error_category()).message().find('{'), std::string::npos)
-        << number;
+    const std::string said = error_code(number, error_category()).message();
+    EXPECT_EQ(said.find('{'), std::string::npos) << said;
+    EXPECT_EQ(said.find(".."), std::string::npos) << said;
   }
   EXPECT_EQ(to_error_number(asio::error::eof), std::nullopt);
   const error_code late = to_error_code(GAR_E_TIMED_OUT);

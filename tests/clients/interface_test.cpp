@@ -13,6 +13,7 @@ TEST(interface, tells_version_names_and_texts) {
   EXPECT_STREQ(gar_error_name(-1), "Unknown");
   EXPECT_STREQ(gar_error_name(65000), "Unknown");
   EXPECT_STREQ(gar_error_text(GAR_E_CANCELLED), "the wait was cancelled");
+  EXPECT_STREQ(gar_error_text(GAR_E_SYSTEM_CALL), "the operating system refused a call");
   EXPECT_EQ(gar_close(nullptr), 0);
   EXPECT_EQ(gar_stream_close(nullptr), 0);
   EXPECT_EQ(gar_mode(nullptr), GAR_MODE_IN_PROCESS);

@@ -63,6 +63,9 @@ TEST(errors, every_row_says_enough) {
     EXPECT_TRUE(e.kind == "error" || e.kind == "warning") << e.name;
     EXPECT_TRUE(classes.contains(e.class_)) << e.name;
     EXPECT_FALSE(e.message.empty()) << e.name;
+    EXPECT_FALSE(e.summary.empty()) << e.name;
+    EXPECT_EQ(e.summary.find_first_of("{}?"), std::string_view::npos) << e.name;
+    EXPECT_EQ(e.summary.find(".."), std::string_view::npos) << e.name;
     EXPECT_FALSE(e.remedy.empty()) << e.name;
     EXPECT_EQ(e.remedy.back(), '.') << e.name;
     EXPECT_TRUE(e.class_ != "limit" || e.retry) << e.name;
@@ -92,6 +95,11 @@ TEST(errors, arguments_are_kept_and_put_in_when_shown) {
 
 TEST(errors, an_argument_is_data_and_never_a_format) {
   EXPECT_EQ(error(errc::Backend, {"{1}{0}", "{x"}).text(), "{1}{0} failed with status {x");
+}
+
+TEST(errors, without_arguments_the_summary_is_the_text) {
+  EXPECT_EQ(error(errc::TimedOut).text(), "the wait passed its timeout");
+  EXPECT_EQ(error(errc::Cancelled).text(), "the wait was cancelled");
 }
 
 TEST(errors, a_missing_argument_shows_as_a_question) {

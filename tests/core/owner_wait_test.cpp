@@ -154,7 +154,7 @@ TEST(owner_wait, the_deadline_asks_once_and_then_is_TimedOut) {
   w.answered(false, {7'000'000});
   ASSERT_EQ(w.next({7'000'000}).what, todo::end);
   EXPECT_EQ(w.ending().failure->code(), errc::TimedOut);
-  EXPECT_EQ(w.ending().failure->arguments().at(0), "5000000");
+  EXPECT_EQ(w.ending().failure->arguments().at(0), "5ms");
   EXPECT_TRUE(w.ending().cancel_at_gard);
 }
 

@@ -332,7 +332,7 @@ TEST_F(wait, passing_the_timeout_is_timed_out_under_every_plan) {
       device.done_at = at_us(3000);
       const auto r = run(how, sleep, at_us(450));
       ASSERT_TRUE(r.has_error());
-      EXPECT_EQ(r.error(), error(errc::TimedOut, {"450000"})) << name_of(how.park);
+      EXPECT_EQ(r.error(), error(errc::TimedOut, {"450us"})) << name_of(how.park);
       EXPECT_EQ(world.now(), at_us(450)) << "neither a sleep nor a park passes the deadline";
     }
   }

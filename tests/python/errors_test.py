@@ -48,8 +48,14 @@ def test_arguments_are_kept_and_stand_in_the_text():
     assert str(failure) == "cuStreamQuery failed with status 700"
 
 
+def test_a_number_without_arguments_has_a_sentence_of_its_own():
+    assert str(garclient.Backend()) == "the device reported a failure"
+    for kind in garclient.BY_NUMBER.values():
+        assert str(kind()) and not set("{}?") & set(str(kind())), kind
+
+
 @pytest.mark.parametrize("failure, habit", [
-    (garclient.TimedOut(5), asyncio.TimeoutError),
+    (garclient.TimedOut("5ns"), asyncio.TimeoutError),
     (garclient.NotReachable("gone"), ConnectionError),
     (garclient.PermissionDenied("plan_set"), PermissionError),
 ])
@@ -58,7 +64,7 @@ def test_what_python_has_an_exception_for_is_caught_as_that(failure, habit):
         raise failure
 
 
-@pytest.mark.parametrize("failure", [garclient.TimedOut(5), garclient.NotReachable("gone"),
+@pytest.mark.parametrize("failure", [garclient.TimedOut("5ns"), garclient.NotReachable("gone"),
                                      garclient.Backend("c", "7", status=7),
                                      error.error_of(0x7FFF, "new")])
 def test_an_exception_survives_a_process_boundary(failure):

@@ -262,7 +262,7 @@ def test_past_the_deadline_one_last_query_decides():
     host = Host(FLAG, [(False, 0), (False, 3 * MS), (False, 0)], deadline_ns=1003 * MS)
     with pytest.raises(garclient.TimedOut) as late:
         host.run()
-    assert late.value.arguments == (str(3 * MS),)
+    assert str(late.value) == "the wait passed its timeout of 3ms"
 
 
 # ---- The owner's half.

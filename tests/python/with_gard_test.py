@@ -209,7 +209,7 @@ async def test_a_timeout_is_gards_to_count_and_the_owners_to_keep(scripted):
         assert not gard.received(frames.Cancel)
         with pytest.raises(garclient.TimedOut) as late:
             await stream.wait(number, timeout=0.03)  # gard says nothing this time
-        assert late.value.arguments == ("30000000",)
+        assert late.value.arguments == ("30ms",)
         await eventually(lambda: gard.received(frames.Cancel))
         with pytest.raises(garclient.TimedOut):
             stream.wait_sync(number, timeout=0.001)

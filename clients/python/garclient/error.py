@@ -12,7 +12,8 @@ from typing import Optional
 
 class GarError(Exception):
     """`number` of the registry, `arguments` of its message, `status` of the vendor or the
-    operating system where there is one, and `remedy`: what a person can do."""
+    operating system where there is one, and `remedy`: what a person can do. `summary` is what the
+    number says without arguments."""
 
     number = 0
     kind = "error"
@@ -20,6 +21,7 @@ class GarError(Exception):
     retry = False
     exit_status = 1
     message = "{0}"
+    summary = "it failed"
     remedy = ""
 
     def __init__(self, *arguments: object, status: Optional[int] = None) -> None:
@@ -29,7 +31,10 @@ class GarError(Exception):
 
     @property
     def text(self) -> str:
-        """The message with its arguments in place."""
+        """The message with its arguments in place; the summary where there are none."""
+        if not self.arguments:
+            return self.summary
+
         def argument(match: re.Match[str]) -> str:
             index = int(match.group(1))
             return self.arguments[index] if index < len(self.arguments) else "?"
@@ -72,6 +77,6 @@ def error_of(number: int, *arguments: object, status: Optional[int] = None) -> G
 def error_said(number: int, text: str) -> GarError:
     """The same for a peer's finished text."""
     error = error_of(number)
-    error.message = text.replace("{", "(").replace("}", ")")
+    error.message = error.summary = text.replace("{", "(").replace("}", ")")
     error.args = (error.text,)
     return error

@@ -22,6 +22,7 @@ class InvalidPlan(GarError):
     retry = False
     exit_status = 78
     message = "invalid plan '{0}': {1}"
+    summary = "the plan's text is not valid"
     remedy = "Correct the plan's text at the position named; see `garctl plan check`."
 
 
@@ -36,6 +37,7 @@ class ParkFallback(GarError):
     retry = False
     exit_status = 0
     message = "plan '{0}' needs {1}, which this host lacks ({2}); running '{3}'"
+    summary = 'a plan needs what this host lacks, and another one runs'
     remedy = 'Allow the software word wait, or name a plan this host can run.'
 
 
@@ -50,6 +52,7 @@ class ExecutorFallback(GarError):
     retry = False
     exit_status = 0
     message = "executor '{0}' cannot run here ({1}); running '{2}'"
+    summary = 'the executor asked for cannot run here, and another one runs'
     remedy = 'Enable what is missing, or name the running executor in the configuration.'
 
 
@@ -64,6 +67,7 @@ class ExecutorRefused(GarError):
     retry = False
     exit_status = 69
     message = "executor '{0}' cannot run here ({1}) and strictness is 'strict'"
+    summary = "the executor asked for cannot run here and strictness is 'strict'"
     remedy = 'Enable what is missing, or set strictness = "fallback".'
 
 
@@ -78,6 +82,7 @@ class InvalidExecutor(GarError):
     retry = False
     exit_status = 78
     message = "'{0}' is not an executor; expected one of {1}"
+    summary = 'there is no executor of that name'
     remedy = 'Name one of the executors listed.'
 
 
@@ -92,6 +97,7 @@ class PendedInline(GarError):
     retry = False
     exit_status = 70
     message = 'a wait pended on an inline host at {0}'
+    summary = 'a wait pended on an inline host'
     remedy = 'Report it: a host that runs waits inline must never suspend one.'
 
 
@@ -106,6 +112,7 @@ class Stalled(GarError):
     retry = False
     exit_status = 70
     message = '{0} tasks are left and none of them waits for anything that can happen'
+    summary = 'tasks are left and none of them waits for anything that can happen'
     remedy = 'Wake the tasks, or do not wait for them.'
 
 
@@ -120,6 +127,7 @@ class Backend(GarError):
     retry = False
     exit_status = 1
     message = '{0} failed with status {1}'
+    summary = 'the device reported a failure'
     remedy = 'The device reported this; look at the work that was submitted.'
 
 
@@ -134,6 +142,7 @@ class ForeignStream(GarError):
     retry = False
     exit_status = 1
     message = 'the stream belongs to {0}, the page to {1}'
+    summary = 'the stream belongs to another device context than its page'
     remedy = 'Open the stream under the context that owns it.'
 
 
@@ -148,6 +157,7 @@ class NoDomain(GarError):
     retry = False
     exit_status = 1
     message = 'no device context is current in {0}'
+    summary = 'no device context is current'
     remedy = "Make the stream's context current before the call."
 
 
@@ -162,6 +172,7 @@ class Unavailable(GarError):
     retry = False
     exit_status = 1
     message = '{0} is unavailable: {1}'
+    summary = 'what the call needs is unavailable'
     remedy = 'Install or enable what is named.'
 
 
@@ -176,11 +187,12 @@ class StalePlan(GarError):
     retry = True
     exit_status = 1
     message = 'plan generation {0} is no longer taken; the current one is {1}'
+    summary = "the plan's generation is no longer taken"
     remedy = 'Pick the plan again from the published ones; the library does.'
 
 
 class TimedOut(GarError, asyncio.TimeoutError):
-    """the wait passed its timeout of {0} ns.
+    """the wait passed its timeout of {0}.
 
     Wait again, or for longer; the work itself goes on.
     """
@@ -189,7 +201,8 @@ class TimedOut(GarError, asyncio.TimeoutError):
     category = 'transient'
     retry = True
     exit_status = 1
-    message = 'the wait passed its timeout of {0} ns'
+    message = 'the wait passed its timeout of {0}'
+    summary = 'the wait passed its timeout'
     remedy = 'Wait again, or for longer; the work itself goes on.'
 
 
@@ -204,6 +217,7 @@ class Cancelled(GarError):
     retry = True
     exit_status = 1
     message = 'the wait was cancelled'
+    summary = 'the wait was cancelled'
     remedy = 'None needed.'
 
 
@@ -218,6 +232,7 @@ class ShuttingDown(GarError):
     retry = True
     exit_status = 1
     message = 'gard is stopping'
+    summary = 'gard is stopping'
     remedy = 'The client library ends the wait in-process.'
 
 
@@ -232,6 +247,7 @@ class MalformedMessage(GarError):
     retry = False
     exit_status = 1
     message = 'malformed message: {0}'
+    summary = 'a message is malformed'
     remedy = 'Correct the client; PROTOCOL.md has the layout.'
 
 
@@ -246,6 +262,7 @@ class UnknownMessage(GarError):
     retry = False
     exit_status = 1
     message = 'unknown message type {0}'
+    summary = 'a message has an unknown type'
     remedy = 'Correct the client, or update gard.'
 
 
@@ -260,6 +277,7 @@ class OutOfState(GarError):
     retry = False
     exit_status = 1
     message = '{0} is not allowed {1}'
+    summary = 'a message came where it is not allowed'
     remedy = 'Correct the client; PROTOCOL.md has the states.'
 
 
@@ -274,6 +292,7 @@ class VersionMismatch(GarError):
     retry = False
     exit_status = 1
     message = 'protocol versions {0} and {1} have none in common'
+    summary = 'gard and the client have no protocol version in common'
     remedy = 'Update the older of gard and the client.'
 
 
@@ -288,6 +307,7 @@ class UnexpectedDescriptors(GarError):
     retry = False
     exit_status = 1
     message = '{0} descriptors came with {1}, expected {2}'
+    summary = 'a message came with other descriptors than expected'
     remedy = 'Correct the client.'
 
 
@@ -302,6 +322,7 @@ class UnknownStream(GarError):
     retry = False
     exit_status = 1
     message = 'stream {0} generation {1} is not open on this connection'
+    summary = 'the stream is not open on this connection'
     remedy = 'Use a stream that this connection opened and did not close.'
 
 
@@ -316,6 +337,7 @@ class UnknownPoint(GarError):
     retry = False
     exit_status = 1
     message = 'point number {0} was not named on this connection'
+    summary = 'the point was not named on this connection'
     remedy = 'Name the point before waiting at it.'
 
 
@@ -330,6 +352,7 @@ class DuplicateCookie(GarError):
     retry = False
     exit_status = 1
     message = 'cookie {0} is in use by a pending wait'
+    summary = 'the cookie is in use by a pending wait'
     remedy = 'Use a cookie that no pending wait has.'
 
 
@@ -344,6 +367,7 @@ class TargetOutOfRange(GarError):
     retry = False
     exit_status = 1
     message = "target {0} is not above the stream's base {1}"
+    summary = "the target is not above the stream's base"
     remedy = 'Wait for numbers recorded on this stream since it was opened.'
 
 
@@ -358,6 +382,7 @@ class LimitClients(GarError):
     retry = True
     exit_status = 1
     message = '{0} clients are connected, the most allowed'
+    summary = 'too many clients are connected'
     remedy = 'Raise limits.clients, or end some clients.'
 
 
@@ -372,6 +397,7 @@ class LimitStreams(GarError):
     retry = True
     exit_status = 1
     message = '{0} streams are open, the most allowed'
+    summary = 'too many streams are open'
     remedy = 'Raise limits.streams_per_client, or close some.'
 
 
@@ -386,6 +412,7 @@ class LimitWaits(GarError):
     retry = True
     exit_status = 1
     message = '{0} waits are pending, the most allowed'
+    summary = 'too many waits are pending'
     remedy = 'Raise limits.waits_per_client, or wait for some.'
 
 
@@ -400,6 +427,7 @@ class LimitPages(GarError):
     retry = True
     exit_status = 1
     message = '{0} pages of lines are in use, the most allowed'
+    summary = 'too many pages of lines are in use'
     remedy = 'Close streams, or raise limits.pages_per_client.'
 
 
@@ -414,6 +442,7 @@ class LimitRecords(GarError):
     retry = True
     exit_status = 1
     message = '{0} records of the stream are not known to be done, the most allowed'
+    summary = 'too many records of the stream are not known to be done'
     remedy = 'Wait for some of them first.'
 
 
@@ -428,6 +457,7 @@ class LimitPerUser(GarError):
     retry = True
     exit_status = 1
     message = 'user {0} holds {1} {2}, the most allowed'
+    summary = 'one user holds as much as is allowed'
     remedy = 'Raise the per-user limit, or end some clients of that user.'
 
 
@@ -442,6 +472,7 @@ class SlowReader(GarError):
     retry = True
     exit_status = 1
     message = '{0} bytes wait to be read, the most allowed'
+    summary = 'too many bytes wait to be read'
     remedy = 'Read the socket more often.'
 
 
@@ -456,6 +487,7 @@ class PermissionDenied(GarError, PermissionError):
     retry = False
     exit_status = 1
     message = '{0} needs the control socket'
+    summary = 'the request needs the control socket'
     remedy = 'Ask as root or as a member of the group gard-admin.'
 
 
@@ -470,6 +502,7 @@ class ForkedChild(GarError):
     retry = False
     exit_status = 1
     message = 'this client was opened by the parent process {0}'
+    summary = 'this client was opened by the parent process'
     remedy = "Open a client of the child's own."
 
 
@@ -484,6 +517,7 @@ class InvalidConfig(GarError):
     retry = False
     exit_status = 78
     message = '{0}:{1}:{2}: {3}'
+    summary = 'the configuration is not valid'
     remedy = 'Correct the file at the place named; gard.toml documents every key.'
 
 
@@ -498,6 +532,7 @@ class InvalidArgument(GarError):
     retry = False
     exit_status = 64
     message = '{0}: {1}'
+    summary = 'an argument is not what the call takes'
     remedy = 'Correct the argument named.'
 
 
@@ -512,6 +547,7 @@ class AlreadyRunning(GarError):
     retry = True
     exit_status = 75
     message = 'another gard answers at {0}'
+    summary = 'another gard answers already'
     remedy = 'Stop it first, or name another socket.'
 
 
@@ -526,6 +562,7 @@ class NotReachable(GarError, ConnectionError):
     retry = True
     exit_status = 3
     message = 'gard is not reachable: {0}'
+    summary = 'gard is not reachable'
     remedy = 'Start gard, or name its socket.'
 
 
@@ -540,6 +577,7 @@ class SystemCall(GarError):
     retry = False
     exit_status = 70
     message = '{0}: {1}'
+    summary = 'the operating system refused a call'
     remedy = 'The operating system refused this call; its number says why.'
 
 
@@ -554,6 +592,7 @@ class StreamFailed(GarError):
     retry = False
     exit_status = 1
     message = 'the stream failed earlier: {0}'
+    summary = 'the stream failed earlier'
     remedy = 'Close the stream and open another.'
 
 
@@ -568,6 +607,7 @@ class Closed(GarError):
     retry = False
     exit_status = 1
     message = '{0} is closed'
+    summary = 'the stream is closed'
     remedy = 'Do not use it after closing.'
 
 
@@ -582,6 +622,7 @@ class HandshakeTimeout(GarError):
     retry = True
     exit_status = 1
     message = 'no {0} within {1} ms'
+    summary = 'the peer did not answer in time'
     remedy = 'Look whether the peer is alive; the client works in-process meanwhile.'
 
 
@@ -596,6 +637,7 @@ class UnknownRequest(GarError):
     retry = False
     exit_status = 1
     message = "unknown request '{0}'; expected one of {1}"
+    summary = 'there is no such request'
     remedy = 'Use a request that this version of gard answers.'
 
 
@@ -610,6 +652,7 @@ class NotSet(GarError):
     retry = False
     exit_status = 1
     message = 'no plan is set for {0}'
+    summary = 'no plan is set there'
     remedy = '`garctl plan show` lists what is set.'
 
 
@@ -624,6 +667,7 @@ class SocketPrivate(GarError):
     retry = False
     exit_status = 0
     message = "group '{0}' does not exist: {1} is open to uid {2} alone"
+    summary = 'a group does not exist, so a socket is open to one user alone'
     remedy = 'Create the group, or run clients under this uid.'
 
 
@@ -638,6 +682,7 @@ class SettleFailed(GarError):
     retry = False
     exit_status = 0
     message = '{0} pages stay registered because their device did not settle: {1}'
+    summary = 'pages stay registered because their device did not settle'
     remedy = 'Nothing is unmapped under a pending store; the memory is kept until the process ends.'
 
 
@@ -652,6 +697,7 @@ class LimitPoints(GarError):
     retry = True
     exit_status = 1
     message = '{0} plans are set at runtime, the most allowed'
+    summary = 'too many plans are set at runtime'
     remedy = 'Unset some.'
 
 
@@ -666,6 +712,7 @@ class Capturing(GarError):
     retry = True
     exit_status = 1
     message = '{0} is refused while a graph is captured: {1}'
+    summary = 'the call is refused while a graph is captured'
     remedy = 'Record before the capture begins or after it ended; work in graphs is not awaited yet.'
 
 

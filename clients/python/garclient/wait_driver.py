@@ -78,7 +78,15 @@ def sample_of(kind: Kind) -> int:
 
 
 def timed_out(start_ns: int, deadline_ns: int) -> TimedOut:
-    return TimedOut(deadline_ns - start_ns)
+    return TimedOut(_duration_text(deadline_ns - start_ns))
+
+
+def _duration_text(ns: int) -> str:
+    """In the largest unit that says it exactly."""
+    for factor, name in ((10**9, "s"), (10**6, "ms"), (10**3, "us")):
+        if ns and ns % factor == 0:
+            return f"{ns // factor}{name}"
+    return f"{ns}ns"
 
 
 def run_wait(plan: Plan, sleep_ns: int, start_ns: int, deadline_ns: Optional[int],
