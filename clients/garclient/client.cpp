@@ -14,8 +14,11 @@ constexpr size_t estimated_points_max = 4096;
 
 result<std::unique_ptr<attachment>> attachment_of(const client::options& o) {
   if (o.in_process) return std::unique_ptr<attachment>();
-  result<std::vector<socket_candidate>> paths =
-      connect_paths({socket_role::clients, o.socket_path, {}}, read_socket_environment());
+  result<std::vector<socket_candidate>> paths = connect_paths({.role = socket_role::clients,
+                                                               .flag = o.socket_path,
+                                                               .configured = {},
+                                                               .flag_name = "socket_path"},
+                                                              read_socket_environment());
   if (!paths) return paths.error();
   proto::hello hello;
   hello.client_name = o.name;

@@ -54,7 +54,10 @@ std::optional<result<socket_candidate>> named(const socket_request& asked,
                                               const socket_environment& env) {
   const role_names names = names_of(asked.role);
   const auto& variable = asked.role == socket_role::control ? env.control_path : env.clients_path;
-  if (asked.flag) return check(*asked.flag, names.flag, relative::allowed);
+  if (asked.flag) {
+    return check(*asked.flag, asked.flag_name.empty() ? names.flag : asked.flag_name,
+                 relative::allowed);
+  }
   if (variable) return check(*variable, names.variable, relative::refused);
   if (asked.configured) return check(*asked.configured, names.key, relative::refused);
   return std::nullopt;

@@ -9,7 +9,8 @@
 //     clients   the flag alone, else the environment alone, else /run first, then $XDG_RUNTIME_DIR
 //
 // Invariants: a path that is returned fits a socket address (107 bytes) and holds no NUL; one that
-// the environment or the configuration gave is absolute. A flag may be relative.
+// the environment or the configuration gave is absolute. A flag may be relative. What a library's
+// caller says counts as a flag, with a name of its own.
 // Errors: InvalidArgument{where the path came from, what is wrong and what was expected}. An
 // XDG_RUNTIME_DIR that is no absolute path, or too long, is an error for a gard that needs it; a
 // client passes over it, since no gard can listen there.
@@ -43,6 +44,7 @@ struct socket_request {
   socket_role role = socket_role::clients;
   std::optional<std::string> flag;
   std::optional<std::string> configured;  // gard's configuration; clients have none
+  std::string_view flag_name{};           // what the flag is called; empty: --socket, --control
 };
 
 // A path, and why it is this one: "--socket", "GARD_SOCKET", "the system's gard", ...

@@ -119,6 +119,17 @@ TEST(interface, needing_a_daemon_fails_where_there_is_none_naming_the_paths) {
   unsetenv("GARD_SOCKET");
 }
 
+TEST(interface, a_socket_that_fails_is_told_by_the_name_of_its_argument) {
+  gar_client_options o{};
+  o.struct_bytes = sizeof(o);
+  o.socket_path = "/nonexistent/gard.sock";
+  o.flags = GAR_CLIENT_NEED_DAEMON;
+  gar_client* c = nullptr;
+  EXPECT_EQ(gar_connect(&o, &c), GAR_E_NOT_REACHABLE);
+  EXPECT_NE(last_text().find("/nonexistent/gard.sock (socket_path)"), std::string::npos)
+      << last_text();
+}
+
 class interface_stream : public sim_fixture {};
 
 TEST_F(interface_stream, refuses_nulls_and_unknown_flags) {

@@ -78,6 +78,15 @@ TEST(socket_paths, a_named_path_is_the_only_one_that_clients_try) {
             (std::vector<socket_candidate>{{"f.sock", "--socket"}}));
 }
 
+TEST(socket_paths, a_library_has_its_own_name_for_what_its_caller_says) {
+  socket_request asked = for_clients("f.sock");
+  asked.flag_name = "socket_path";
+  EXPECT_EQ(*connect_paths(asked, root()),
+            (std::vector<socket_candidate>{{"f.sock", "socket_path"}}));
+  asked.flag = "";
+  EXPECT_EQ(connect_paths(asked, root()).error().arguments()[0], "socket_path");
+}
+
 TEST(socket_paths, clients_pass_over_a_runtime_directory_where_no_gard_can_listen) {
   for (const std::string& dir : {std::string(), std::string("here"), "/" + std::string(200, 'x')}) {
     const auto paths = connect_paths(for_clients(), user_with(dir));
