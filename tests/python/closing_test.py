@@ -1,8 +1,10 @@
 """The end of streams and clients: it is reached once, whoever stops waiting for it."""
 
 import asyncio
+import gc
 import os
 import threading
+import weakref
 
 import pytest
 from conftest import eventually, in_loop
@@ -10,6 +12,7 @@ from software_device import SoftwareDevice
 
 import garclient
 from garclient import frames
+from garclient.session import Session
 
 
 class Counted(SoftwareDevice):
@@ -135,9 +138,9 @@ async def test_a_wait_that_wakes_as_its_stream_begins_to_close_does_not_sleep_ag
             await asyncio.sleep(0)
             await asyncio.sleep(0)
             # The news comes, and in the same turn the stream's end begins.
-            for news in list(stream._sleeping._news):
+            for news in list(stream._end.sleeping._news):
                 news.set_result(False)
-            stream.begin_to_close()
+            stream._end.begin()
             with pytest.raises(garclient.Closed):
                 await waiting
             await stream.close()
@@ -210,12 +213,38 @@ async def test_a_device_is_closed_after_the_last_call_of_it_has_returned():
 async def test_nothing_is_recorded_behind_the_last_store_that_was_waited_for():
     async with Busy() as busy:
         busy.hold.set()
-        source = busy.streams[0].source
+        source = busy.streams[0]._source
         source.settle()
         with pytest.raises(garclient.Closed):
             source.record()  # of a thread that had passed every check when the end began
         assert busy.devices[0].records == 1
         busy.devices[0].settled = 0
+
+
+@in_loop
+async def test_what_was_handed_over_lives_until_its_stream_is_closed_though_nobody_holds_that(
+        monkeypatch):
+    class Handle:
+        pass
+
+    device, handle = Counted(), Handle()
+    monkeypatch.setattr("garclient.client.device_of", lambda *_: device)
+    lives, hold = weakref.ref(handle), threading.Event()
+    async with garclient.connect(in_process=True) as gar:
+        device.submit(0, hold)
+        gar.stream(handle).record()
+        del handle
+        gc.collect()
+        closing = asyncio.ensure_future(gar.close())
+        await turns()
+        assert lives() is not None and not closing.done()
+        hold.set()
+        await closing
+    assert device.closed == 1
+    del closing
+    await asyncio.sleep(0)
+    gc.collect()
+    assert lives() is None
 
 
 @in_loop
@@ -245,10 +274,10 @@ async def test_a_stream_that_went_on_at_a_slot_far_ahead_closes_after_its_work(s
         gard.die()
         await eventually(lambda: busy.client.mode == "in-process")
         scripted(base_ahead=1000)
-        busy.client._retry_ns = 0
-        busy.client.want_link()
-        await eventually(lambda: stream.source.bindings == 2)
-        assert stream.source.last == 1001
+        busy.client._session._retry_ns = 0
+        busy.client._session.want_link()
+        await eventually(lambda: stream._source.bindings == 2)
+        assert stream._source.last == 1001
         busy.devices[0].idle = lambda: True
         waiting = asyncio.ensure_future(stream.wait())
         await turns()
@@ -273,7 +302,7 @@ async def test_what_a_device_raises_as_it_is_closed_is_backend():
     async with Busy() as busy:
         busy.hold.set()
         stream = busy.client.stream(Stuck())
-        stream.source.device.submit(0)
+        stream._source.device.submit(0)
         stream.record()
         with pytest.raises(garclient.Backend, match="software.close.*ValueError: stuck"):
             await stream.close()
@@ -303,12 +332,13 @@ async def test_an_entering_that_is_cancelled_as_gard_takes_it_leaves_nothing(scr
 
     async def enter():
         before = timers()
-        client.joined = lambda link: (garclient.Client.joined(client, link),
-                                      asyncio.get_running_loop().call_soon(entering.cancel))
+        session, loop = client._session, asyncio.get_running_loop()
+        session.joined = lambda link: (Session.joined(session, link),
+                                       loop.call_soon(entering.cancel))
         entering = asyncio.ensure_future(client.__aenter__())
         await asyncio.wait([entering])
-        assert entering.cancelled() and client.link is None
-        del client.joined, entering
+        assert entering.cancelled() and client.mode == "in-process"
+        del session.joined, entering
         await eventually(lambda: scripted.connections() == 0, "the end of the connection")
         assert timers() == before
 
@@ -406,12 +436,12 @@ def test_what_threads_may_call_works_on_after_its_loop_has_ended(served, scripte
         return client.word_stream(), client.stream(SoftwareDevice())
 
     words, stream = asyncio.run(main())
-    client._retry_ns = 0  # it is time to look for a gard again
+    client._session._retry_ns = 0  # it is time to look for a gard again
     words.signal(words.record())
     assert words.wait_sync().in_process is False
-    stream.source.device.submit(0.001)
+    stream._source.device.submit(0.001)
     stream.wait_sync(stream.record(), timeout=60)
-    assert stream.source.device.truth == 1
+    assert stream._source.device.truth == 1
 
 
 def test_a_loop_that_ends_does_not_leave_a_close_half_way():

@@ -160,8 +160,8 @@ async def test_the_interpreter_runs_on_while_the_driver_takes_its_time(driver):
         turns = 0
         # Neither the interpreter's lock nor the client's is held around the driver's call.
         while not running.is_set():
-            assert gar.lock.acquire(timeout=0)
-            gar.lock.release()
+            assert gar._session.lock.acquire(timeout=0)
+            gar._session.lock.release()
             turns += 1
         asker.join()
         driver.library.fake_slow(query, 0)

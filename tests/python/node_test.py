@@ -152,14 +152,14 @@ async def test_a_plan_set_at_gard_is_the_next_waits(real_gard):
         stream = gar.stream(SoftwareDevice())
         for text, kind in (("block", "blocked"), ("poll", "parked")):
             real_gard.result({"op": "plan_set", "text": text, "client": "planned"})
-            await eventually(lambda: gar.plans.select("", 0).park == text)
-            stream.source.device.submit(0.05)
+            await eventually(lambda: gar._session.plans.select("", 0).park == text)
+            stream._source.device.submit(0.05)
             report = await stream.wait(stream.record())
             assert (report.kind_name, report.delegated) == (kind, False)
         real_gard.result({"op": "plan_set", "text": "poll", "point": "here"})
-        await eventually(lambda: gar.plans.select("here", 0).park == "poll")
+        await eventually(lambda: gar._session.plans.select("here", 0).park == "poll")
         real_gard.result({"op": "plan_unset", "client": "planned"})
-        await eventually(lambda: gar.plans.select("", 0).park == "flag")
+        await eventually(lambda: gar._session.plans.select("", 0).park == "flag")
         await asyncio.sleep(0.15)
         kinds = gar.status()["kinds"]
         assert (kinds["blocked"], kinds["parked"]) == (1, 1)

@@ -1,5 +1,6 @@
 """What a user of the package reads and does: its examples, README's lines, installing it."""
 
+import asyncio
 import os
 import re
 import shutil
@@ -78,6 +79,34 @@ async def test_the_lines_in_a_document_run(path, fence, monkeypatch):
     exec(f"async def shown():\n{lines}", scope)
     await scope["shown"]()
     assert driver.truth.value == 42
+
+
+@pytest.mark.parametrize("kind, names", [
+    (garclient.Client, "close counters mode rows status stream word_stream"),
+    (garclient.Stream, "close query record signal wait wait_sync warning word"),
+    (garclient.Word, "index load offset_bytes page store"),
+    (garclient.Counters, "delegated early_words in_process limit_refused owner_backstops reconnects "
+                         "waits"),
+    (garclient.Report, "backstop_queries delegated early_words in_process kind kind_name parks "
+                       "slept_ns wait_ns")], ids=str)
+def test_help_shows_what_programs_call_and_says_what_it_does(kind, names):
+    shown = [name for name in dir(kind) if not name.startswith("_")]
+    assert shown == names.split()
+    assert "(" not in kind.__doc__.split("\n")[0]  # not what dataclasses write by themselves
+    told = (int, bool, types.MemberDescriptorType, garclient.Kind)
+    for name in shown:
+        member = getattr(kind, name)
+        assert isinstance(member, told) or member.__doc__, name
+
+
+def test_nothing_that_an_object_of_a_program_has_is_public_unless_it_is_told():
+    async def main():
+        async with garclient.connect(in_process=True) as gar:
+            assert [name for name in vars(gar) if not name.startswith("_")] == []
+            shown = [name for name in vars(gar.word_stream()) if not name.startswith("_")]
+            assert shown == ["name"]
+
+    asyncio.run(main())
 
 
 def test_pip_installs_it_and_it_is_typed(tmp_path):

@@ -397,7 +397,7 @@ async def test_a_plan_set_for_all_changes_new_waits(scripted):
     gard = scripted()
     async with Opened(scripted) as (gar, device, stream):
         gard.send(frames.PlanScope(6, 0, 0, 1, "", "block"))
-        await eventually(lambda: gar.plans.generation == 6)
+        await eventually(lambda: gar._session.plans.generation == 6)
         assert (await stream.wait(record(device, stream, 0.001))).kind_name == "blocked"
 
 
@@ -538,7 +538,7 @@ async def test_its_death_ends_no_wait_and_the_next_gard_serves_the_next(scripted
         assert second.received(frames.Open)[0].base >= last
         assert device.truth == device.records
         # The words that the dead gard left are let go once a later store has landed.
-        await eventually(lambda: stream.record() and stream.source.bindings == 1)
+        await eventually(lambda: stream.record() and stream._source.bindings == 1)
         assert len(device.mapped) == 2
 
 
@@ -554,8 +554,8 @@ async def test_the_next_gard_has_its_own_plans_and_no_wait_for_the_numbers_of_th
         second = scripted(generation=1, plan="flag:park_us=1,backstop_us=1000")
         other = gar.word_stream()
         await eventually(lambda: other.signal(other.record()) or gar.mode == "daemon")
-        assert gar.plans.generation == 1
-        await eventually(lambda: stream.source.bindings == 2)
+        assert gar._session.plans.generation == 1
+        await eventually(lambda: stream._source.bindings == 2)
         waiting = asyncio.ensure_future(stream.wait(old))
         await asyncio.sleep(0.01)
         hold.set()
@@ -580,8 +580,8 @@ async def test_a_stream_that_records_on_while_the_next_gard_is_asked_goes_there(
             number = record(device, stream, 0)
         await stream.wait(number)
         opens.set()
-        await eventually(lambda: stream.source.current.link is not None
-                         and stream.source.current.link.alive)
+        await eventually(lambda: stream._source.current.link is not None
+                         and stream._source.current.link.alive)
         assert second.word(0) == number
         assert (await stream.wait(record(device, stream, LONG_S))).delegated
 

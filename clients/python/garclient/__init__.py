@@ -9,12 +9,13 @@ Every failure is a `GarError` with a number of gard's registry, one class for ea
 `garclient.error_numbers`.
 """
 
-from .client import Client, Counters, connect
+from .client import Client, connect
 from .device import Device, Store
 from .error import GarError, UnknownError
 from .error_numbers import *  # noqa: F401,F403
 from .error_numbers import BY_NUMBER
 from .memory import Page, Word
+from .session import Counters
 from .stream import Stream
 from .wait_driver import Kind, Report
 
