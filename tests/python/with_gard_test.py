@@ -688,6 +688,24 @@ async def test_without_a_gard_and_with_need_daemon_it_says_whom_it_asked(tmp_pat
 
 
 @in_loop
+async def test_a_device_that_can_map_the_word_alone_leaves_nothing(scripted):
+    class HalfBlind(SoftwareDevice):
+        def map(self, page):
+            if self.mapped:
+                raise OSError("no more")
+            super().map(page)
+
+    gard = scripted()
+    async with garclient.connect(scripted.path) as gar:
+        device = HalfBlind()
+        with pytest.raises(garclient.Backend, match="software.map"):
+            gar.stream(device)
+        assert device.mapped == []
+        await eventually(lambda: gard.received(frames.Close), "the place, given back")
+        assert not gar._session._asked and not gar._session._streams
+
+
+@in_loop
 async def test_a_stream_that_gard_has_no_room_for_works_in_process(scripted):
     scripted(refuses_open=garclient.LimitStreams.number)
     async with Opened(scripted) as (gar, device, stream):

@@ -5,7 +5,7 @@ Threads: the loop's. Errors: those of the device's map.
 
 from __future__ import annotations
 
-from typing import Dict, Tuple
+from typing import Dict, List, Tuple
 
 from .device import Device
 from .error import GarError
@@ -22,7 +22,19 @@ class Mappings:
     def __init__(self) -> None:
         self._shares: Dict[Tuple[object, int], int] = {}
 
-    def get(self, device: Device, page: Page) -> None:
+    def get_all(self, device: Device, pages: List[Page]) -> None:
+        """All of them, or none."""
+        got: List[Page] = []
+        try:
+            for page in pages:
+                self._get(device, page)
+                got.append(page)
+        except GarError:
+            for page in got:
+                self.give_back(device, page)
+            raise
+
+    def _get(self, device: Device, page: Page) -> None:
         key = (device.key, id(page))
         count = self._shares.get(key, 0)
         if count == 0:

@@ -211,7 +211,11 @@ class Session:
     def open(self, source: Source, handle: object) -> StreamEnd:
         """Gives a stream its words. Blocks for a request to gard."""
         self.want_link()
-        binding = self._bind_at_gard(source) or self._bind_own(source)
+        try:
+            binding = self._bind_at_gard(source) or self._bind_own(source)
+        except GarError:
+            self._asked.pop(source, None)
+            raise
         source.attach(binding)
         if binding.link is not None:
             binding.link.know(binding.stream, binding.stream_generation, source)
@@ -260,8 +264,7 @@ class Session:
 
     def _map(self, source: Source, binding: Binding) -> None:
         if source.device is not None:
-            for page in binding.pages():
-                self._mappings.get(source.device, page)
+            self._mappings.get_all(source.device, binding.pages())
 
     def _reopen(self, source: Source, link: Link) -> None:
         if source.stores_nothing or self._asked.get(source) is link:
