@@ -9,6 +9,7 @@
 
 #include "clients/garclient/client.hpp"
 #include "clients/garclient/task_port.hpp"
+#include "clients/garclient/task_timer.hpp"
 
 namespace gar::owner {
 namespace {
@@ -218,7 +219,7 @@ reactor::task<result<wait_report>> client::run_as_task(async_wait& w, plan how,
   reactor& host = service_.host();
   task_port port(host, *w.order.of, *where, how, w.order.sequence, w.order.deadline);
   reactor_clock clock(host);
-  reactor_timer timer(host);
+  task_timer timer(host, sleeps());
   const wait_request request{how, sleep_for(w.order, how), w.order.sequence, w.order.start,
                              w.order.deadline};
   result<wait_report> report = co_await run_wait(host, request, port, clock, timer);
