@@ -87,9 +87,13 @@ async def test_a_wait_says_all_that_gard_must_know(scripted):
 @in_loop
 async def test_waits_of_one_turn_of_the_loop_go_in_one_message(scripted):
     gard = scripted()
+    hold = threading.Event()
     async with Opened(scripted) as (_, device, stream):
-        numbers = [record(device, stream, LONG_S)] + [stream.record() for _ in range(99)]
-        await asyncio.gather(*(stream.wait(number) for number in numbers))
+        device.submit(0, hold)
+        waits = [asyncio.ensure_future(stream.wait(stream.record())) for _ in range(100)]
+        await eventually(lambda: len(gard.received(frames.Wait)) == 100, "the waits")
+        hold.set()
+        await asyncio.gather(*waits)
     messages = gard.received(frames.Waits)
     assert len(messages) == 2 and len(gard.received(frames.Wait)) == 100
 
