@@ -516,6 +516,28 @@ async def test_what_the_socket_has_no_room_for_is_sent_later(scripted):
         hold.set()
 
 
+@in_loop
+async def test_a_gard_that_reads_nothing_at_all_is_one_that_is_gone(scripted, monkeypatch):
+    monkeypatch.setattr("garclient.mailbox._UNSENT_MAX", 8)
+    deaf = threading.Event()
+    deaf.set()
+    scripted(deaf=deaf, completes=False)
+    hold = threading.Event()
+    async with Opened(scripted) as (gar, device, stream):
+        device.submit(0, hold)
+        number = stream.record()
+        deaf.clear()
+        waiting = asyncio.ensure_future(stream.wait(number))
+        while gar.mode == "daemon":
+            given_up = asyncio.ensure_future(stream.wait(number))
+            await asyncio.sleep(0)
+            given_up.cancel()
+            await asyncio.wait([given_up])
+        hold.set()
+        assert (await waiting).in_process and device.truth == 1
+        deaf.set()
+
+
 # ---- Loss.
 
 @in_loop

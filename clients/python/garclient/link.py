@@ -1,7 +1,6 @@
 """One connection to a gard: its handshake, what goes out, what comes in.
 
-PROTOCOL.md, "States of a connection", "Connecting" and what follows. Nothing sent blocks: what the
-socket has no room for waits in a queue, and a gard that lets it grow is a gard that is gone. What
+PROTOCOL.md, "States of a connection", "Connecting" and what follows. Nothing sent blocks. What
 comes is decoded and checked before anything believes it; what may not come ends the connection.
 
     new --hello--> (welcome, plans) --> ready --bye, end of file, a fault--> lost
@@ -12,22 +11,18 @@ Errors: of `open` and `open_now` those that gard answers, and NotReachable for a
 
 from __future__ import annotations
 
-import array
 import asyncio
-import os
-import select
 import socket
 import time
-from collections import deque
-from typing import (Any, Callable, Deque, Dict, List, NamedTuple, Optional, Protocol, Tuple, Type,
-                    Union)
+from typing import Any, Callable, Dict, List, Optional, Protocol, Tuple, Type, Union
 
 from . import frames
 from .error import GarError, error_of, error_said
 from .error_numbers import (HandshakeTimeout, MalformedMessage, NotReachable, OutOfState, SystemCall,
                             UnexpectedDescriptors, VersionMismatch)
+from .mailbox import Mailbox, Received, close_all
 from .memory import WORDS_PER_LINE, Bell, Page, Word
-from .owner_wait import OwnerWait
+from .pending_waits import PendingWait, PendingWaits
 from .point_numbers import PointNumbers
 from .source import Source
 from .text import fitted
@@ -36,12 +31,7 @@ VERSION = 1
 HANDSHAKE_NS_MAX = 1_000_000_000
 OUTCOME_DELAY_S = 0.05
 _LEAVE_S = 0.25
-# How often it is looked whether gard is silent about a wait: one timer for all, where one for each
-# would cost more than all else of a wait that lasts.
-_SWEEP_S = 0.05
 _FRAMES_PER_TURN = 64
-_UNSENT_MAX = 4096
-_DESCRIPTORS_MAX = 16
 
 OnOpened = Callable[[Union[frames.Opened, GarError]], None]
 
@@ -54,62 +44,22 @@ class LinkOwner(Protocol):
     def lost(self, link: Link) -> None: ...
 
 
-class PendingWait:
-    """One wait that gard runs, and the future that whoever waits for news of it sleeps on."""
-
-    __slots__ = ("machine", "source", "stream", "target", "news", "cookie")
-
-    def __init__(self, machine: OwnerWait, source: Source, stream: int, target: int) -> None:
-        self.machine = machine
-        self.source = source
-        self.stream = stream
-        self.target = target
-        self.cookie = 0
-        self.news: Optional[asyncio.Future[bool]] = None
-
-    def ask(self) -> None:
-        """The authority, as the machine wants it."""
-        try:
-            done = self.source.query(self.target)
-        except GarError as error:
-            self.machine.failed(error)
-        else:
-            self.machine.answered(done, time.monotonic_ns())
-
-    def give_news(self) -> None:
-        if self.news is not None and not self.news.done():
-            self.news.set_result(True)
-
-
-class _Received(NamedTuple):
-    frame: bytes
-    descriptors: List[int]
-
-
 class Link:
     def __init__(self, loop: asyncio.AbstractEventLoop, peer: socket.socket, hello: frames.Hello,
                  owner: LinkOwner) -> None:
         """Takes the socket. `ready` is done when the handshake is, or has its error."""
         self._loop = loop
-        self._socket = peer
         self._owner = owner
         self._welcome: Optional[frames.Welcome] = None
         self._plans: List[frames.PlanScope] = []
         self._pages: List[Page] = []
         self._state: Optional[Page] = None
-        self._unsent: Deque[bytes] = deque()
-        self._waits: List[frames.Wait] = []
         self._statuses: List[frames.Status] = []
         self._outcomes: List[frames.Outcome] = []
         self._outcomes_due: Optional[asyncio.TimerHandle] = None
         self._requests: Dict[int, OnOpened] = {}
-        self._pending: Dict[int, PendingWait] = {}
-        self._orphans: Dict[int, int] = {}  # cancelled or given up, by cookie: the stream
-        self._orphans_of: Dict[int, int] = {}  # how many, by stream
-        self._closes: List[frames.Close] = []
         self._sources: Dict[Tuple[int, int], Source] = {}
         self._points = PointNumbers()
-        self._sweeping: Optional[asyncio.TimerHandle] = None
         self._cookie = 0
         self.alive = True
         self.silent = False  # it was, past a wait's backstop
@@ -118,7 +68,8 @@ class Link:
         self.fault: Optional[GarError] = None
         self.ready: asyncio.Future[None] = loop.create_future()
         self._late = loop.call_later(HANDSHAKE_NS_MAX / 1e9, self._handshake_is_late)
-        loop.add_reader(peer.fileno(), self._readable)
+        self._mailbox = Mailbox(loop, peer, self._readable, self._does_not_read)
+        self._waits = PendingWaits(loop, self._send)
         self._send(hello)
 
     # ---- Streams.
@@ -145,13 +96,7 @@ class Link:
                 self._requests[cookie] = self._give_back
                 self.silent = True
                 raise HandshakeTimeout("opened", patience_ns // 1_000_000)
-            poll = select.poll()
-            poll.register(self._socket, select.POLLIN | (select.POLLOUT if self._unsent else 0))
-            for _, events in poll.poll(left_ns / 1e6):
-                if events & select.POLLOUT:
-                    self._flush()
-                if events & ~select.POLLOUT:
-                    self._readable()
+            self._mailbox.serve_for(left_ns)
         answer = answers[0]
         if isinstance(answer, GarError):
             raise answer
@@ -179,48 +124,19 @@ class Link:
         """Once gard has ended the waits of the stream that were given up."""
         self._sources.pop((stream, generation), None)
         self._cookie += 1
-        close = frames.Close(self._cookie, stream, generation, last)
-        if stream in self._orphans_of:
-            self._closes.append(close)
-        else:
-            self._send(close)
+        self._waits.close_stream(frames.Close(self._cookie, stream, generation, last))
 
     # ---- Waits.
 
     def register(self, wait: PendingWait, asked: frames.Wait, point: str) -> None:
         """Those of one turn of the loop go in one message."""
         self._cookie += 1
-        wait.cookie = self._cookie
-        self._pending[wait.cookie] = wait
-        if self._sweeping is None:
-            self._sweeping = self._loop.call_later(_SWEEP_S, self._sweep)
         number = self.number_of(point)
-        if not self._waits:
-            self._loop.call_soon(self._flush_waits)
-        self._waits.append(asked._replace(cookie=wait.cookie, point=number))
-        if len(self._waits) == frames.WAITS_MAX:
-            self._flush_waits()
-
-    def _sweep(self) -> None:
-        """Asks the devices of waits that gard was silent about for too long."""
-        self._sweeping = None
-        now_ns = time.monotonic_ns()
-        for wait in list(self._pending.values()):
-            if wait.machine.next(now_ns).what == "ask":
-                wait.ask()
-                if not wait.machine.at_gard:
-                    wait.give_news()
-        if self._pending:
-            self._sweeping = self._loop.call_later(_SWEEP_S, self._sweep)
+        self._waits.register(wait, asked._replace(cookie=self._cookie, point=number))
 
     def cancel(self, wait: PendingWait) -> None:
         """gard still has it, and nobody waits for its end."""
-        if self._pending.pop(wait.cookie, None) is None:
-            return
-        self._orphans[wait.cookie] = wait.stream
-        self._orphans_of[wait.stream] = self._orphans_of.get(wait.stream, 0) + 1
-        self._flush_waits()
-        self._send(frames.Cancel(wait.cookie))
+        self._waits.cancel(wait)
 
     def number_of(self, point: str) -> int:
         """The point's number, named where gard does not know it yet; what was meant before goes
@@ -229,7 +145,7 @@ class Link:
             return 0
         number, fresh = self._points.number_of(point)
         if fresh:
-            self._flush_waits()
+            self._waits.flush()
             self._flush_outcomes()
             self._send(frames.Point(number, point))
         return number
@@ -250,7 +166,7 @@ class Link:
         the connection, and what was sent last is lost."""
         if not self.alive:
             return
-        self._flush_waits()
+        self._waits.flush()
         self._flush_outcomes()
         self._send(frames.Bye(0))
         self._left = self._loop.create_future()
@@ -268,16 +184,10 @@ class Link:
         if self._left is not None and not self._left.done():
             self._left.set_result(None)
         self._late.cancel()
-        self._loop.remove_reader(self._socket.fileno())
-        self._loop.remove_writer(self._socket.fileno())
-        self._socket.close()
-        for timer in (self._outcomes_due, self._sweeping):
-            if timer is not None:
-                timer.cancel()
-        pending, self._pending = self._pending, {}
-        for wait in pending.values():
-            wait.machine.lost()
-            wait.give_news()
+        self._mailbox.close()
+        if self._outcomes_due is not None:
+            self._outcomes_due.cancel()
+        self._waits.lose()
         requests, self._requests = self._requests, {}
         for then in requests.values():
             then(_lost())
@@ -290,38 +200,11 @@ class Link:
     # ---- Out.
 
     def _send(self, message: Any) -> None:
-        if not self.alive:
-            return
-        frame = frames.encode(message)
-        if not self._unsent and self._send_frame(frame):
-            return
-        if len(self._unsent) == _UNSENT_MAX:
-            # Not from here: whoever sends is in the middle of something.
-            self._loop.call_soon(self.lose, NotReachable("it does not read"))
-            return
-        if not self._unsent:
-            self._loop.add_writer(self._socket.fileno(), self._flush)
-        self._unsent.append(frame)
+        if self.alive:
+            self._mailbox.send(frames.encode(message))
 
-    def _send_frame(self, frame: bytes) -> bool:
-        try:
-            self._socket.send(frame)
-        except (BlockingIOError, InterruptedError):
-            return False
-        except OSError:
-            return True  # the reader sees the end
-        return True
-
-    def _flush(self) -> None:
-        while self._unsent and self._send_frame(self._unsent[0]):
-            self._unsent.popleft()
-        if not self._unsent:
-            self._loop.remove_writer(self._socket.fileno())
-
-    def _flush_waits(self) -> None:
-        if self._waits:
-            waits, self._waits = self._waits, []
-            self._send(frames.Waits(waits))
+    def _does_not_read(self) -> None:
+        self.lose(NotReachable("it does not read"))
 
     def _flush_outcomes(self) -> None:
         if self._outcomes_due is not None:
@@ -336,7 +219,7 @@ class Link:
     def _readable(self) -> None:
         try:
             for _ in range(_FRAMES_PER_TURN):
-                received = self._receive()
+                received = self._mailbox.receive()
                 if received is None:
                     break
                 self._take(received)
@@ -346,29 +229,7 @@ class Link:
             self.lose(fault)
         self._send_statuses()
 
-    def _receive(self) -> Optional[_Received]:
-        room = array.array("i")
-        try:
-            frame, ancillary, flags, _ = self._socket.recvmsg(
-                frames.FRAME_BYTES_MAX + 1, socket.CMSG_SPACE(_DESCRIPTORS_MAX * room.itemsize),
-                socket.MSG_CMSG_CLOEXEC | socket.MSG_DONTWAIT)
-        except (BlockingIOError, InterruptedError):
-            return None
-        except OSError as error:
-            raise NotReachable(str(error)) from error
-        for level, kind, data in ancillary:
-            if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
-                room.frombytes(data[:len(data) - len(data) % room.itemsize])
-        descriptors = list(room)
-        if not frame:
-            _close(descriptors)
-            raise NotReachable("it ended the connection")
-        if flags & socket.MSG_CTRUNC:
-            _close(descriptors)
-            raise UnexpectedDescriptors("too many", "a message", "fewer")
-        return _Received(frame, descriptors)
-
-    def _take(self, received: _Received) -> None:
+    def _take(self, received: Received) -> None:
         descriptors = received.descriptors
         try:
             if self._left is not None:
@@ -385,7 +246,7 @@ class Link:
             taken, descriptors = descriptors, []
             taker(self, message, taken)
         finally:
-            _close(descriptors)
+            close_all(descriptors)
 
     def _takers(self) -> Dict[Type[Any], Callable[[Link, Any, List[int]], None]]:
         if self._welcome is None:
@@ -394,7 +255,7 @@ class Link:
 
     def _take_welcome(self, m: frames.Welcome, descriptors: List[int]) -> None:
         if m.version != VERSION:
-            _close(descriptors)
+            close_all(descriptors)
             raise VersionMismatch(m.version, VERSION)
         makers: List[Callable[[int], Page]] = [lambda fd: Page.of_gard(fd, m.page_bytes),
                                                Page.doorbell, Page.state]
@@ -403,9 +264,9 @@ class Link:
             try:
                 pages.append(make(descriptors[at]))
             except GarError:
-                _close(descriptors[at + 1:])
+                close_all(descriptors[at + 1:])
                 raise
-        _close(descriptors[3:])
+        close_all(descriptors[3:])
         self._pages = [pages[0]]
         self.bell = Bell(pages[1], m.client_id)
         self._state = pages[2]
@@ -427,7 +288,7 @@ class Link:
 
     def _take_page(self, m: frames.Page, descriptors: List[int]) -> None:
         if m.page_index != len(self._pages):
-            _close(descriptors)
+            close_all(descriptors)
             raise MalformedMessage("page: not the next one")
         self._pages.append(Page.of_gard(descriptors[0], m.page_bytes))
 
@@ -443,42 +304,17 @@ class Link:
         pass
 
     def _take_completions(self, m: frames.Completions, _: List[int]) -> None:
-        for entry in m.entries:
-            wait = self._pending.pop(entry.cookie, None)
-            if wait is None:
-                self._adopt(entry.cookie)
-                continue
-            wait.machine.completed(entry, wait.source.is_confirmed(wait.target))
-            wait.give_news()
+        self._waits.completed(m.entries)
 
     def _take_refusal(self, m: frames.Refusal, _: List[int]) -> None:
         if m.fatal:
             raise _refusal(m)
         if m.request_type == frames.WAIT_TYPE:
-            wait = self._pending.pop(m.cookie, None)
-            if wait is not None:
-                wait.machine.refused(m.code)
-                wait.give_news()
-            else:
-                self._adopt(m.cookie)
+            self._waits.refused(m.cookie, m.code)
             return
         then = self._requests.pop(m.cookie, None)
         if then is not None:
             then(_refusal(m))
-
-    def _adopt(self, cookie: int) -> None:
-        """gard has ended this wait too: closes that waited for it can go."""
-        stream = self._orphans.pop(cookie, None)
-        if stream is None:
-            return
-        self._orphans_of[stream] -= 1
-        if self._orphans_of[stream] > 0:
-            return
-        del self._orphans_of[stream]
-        due = [close for close in self._closes if close.stream == stream]
-        self._closes = [close for close in self._closes if close.stream != stream]
-        for close in due:
-            self._send(close)
 
     def _take_probes(self, m: frames.Probes, _: List[int]) -> None:
         now_ns = time.monotonic_ns()
@@ -494,11 +330,7 @@ class Link:
                 asked.add((probe.stream, probe.sequence))
             self._statuses.append(frames.Status(probe.probe_id, probe.sequence, probe.stream,
                                                 probe.stream_generation, state, status, call))
-        # gard asks, so it lives; what it was told is done it must end itself, or the owner will.
-        if asked:
-            for wait in self._pending.values():
-                if (wait.stream, wait.target) in asked:
-                    wait.machine.heard(now_ns)
+        self._waits.probed(asked, now_ns)
 
     def _send_statuses(self) -> None:
         while self._statuses:
@@ -549,8 +381,3 @@ def _refusal(m: frames.Refusal) -> GarError:
 
 def _lost() -> GarError:
     return NotReachable("the connection was lost")
-
-
-def _close(descriptors: List[int]) -> None:
-    for descriptor in descriptors:
-        os.close(descriptor)

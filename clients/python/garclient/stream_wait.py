@@ -18,8 +18,9 @@ from .argument import checked_rows, checked_sequence, timeout_ns_of
 from .closing import StreamEnd
 from .error import GarError
 from .error_numbers import LimitWaits
-from .link import Link, PendingWait
+from .link import Link
 from .owner_wait import DEADLINE_GRACE_NS, LIMIT, STALE, OwnerWait
+from .pending_waits import PendingWait
 from .plans import Plan
 from .source import Binding, Source
 from .text import checked_name
