@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "daemon/wait_frames.hpp"
+#include "lib/core/query_pace.hpp"
 #include "lib/core/wait.hpp"
 
 namespace gar {
@@ -46,7 +47,10 @@ class naive_port {
     }
   }
 
+  // Under a plan that parks it is reached when the word ran backwards. That must cost no CPU,
+  // however often it does so again: from then on no store wakes it.
   result<bool> poll(uint64_t sequence) {
+    const instant early_at = clock_.now();
     for (;;) {
       result<bool> done = query(sequence);
       if (!done || *done) return done;
@@ -55,9 +59,7 @@ class naive_port {
       if (entry_->how.park == park_kind::poll) {
         spin(std::min(now + block_park_max, entry_->how.deadline));
       } else {
-        // Its word ran backwards: that must cost no CPU.
-        parked_ = true;
-        wait_for_word(std::min(now + entry_->how.backstop, entry_->how.deadline));
+        rest_until(std::min(next_look(early_at, now, entry_->how.backstop), entry_->how.deadline));
       }
     }
   }
@@ -101,6 +103,12 @@ class naive_port {
     if (!std::exchange(looked_, true)) pace_.expect(from);
     pool_->waiter_.wait(
         *entry_->word.word(), [this] { return still_waiting(); }, until, clock_, pace_);
+    pool_->idle_ns_.fetch_add((clock_.now() - from).ns, std::memory_order_relaxed);
+  }
+
+  void rest_until(instant at) {
+    const instant from = clock_.now();
+    entry_->news.wait_until(at);
     pool_->idle_ns_.fetch_add((clock_.now() - from).ns, std::memory_order_relaxed);
   }
 

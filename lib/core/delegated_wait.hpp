@@ -114,9 +114,7 @@ class delegated_turn {
     const instant deadline = e_.how.deadline;
     if (what == verb::block) return owner_.suspend(e_, {e_.word, deadline, block_park_max});
     if (e_.how.park == park_kind::poll) return owner_.yield(e_);
-    const instant now = owner_.now();
-    const duration pause = std::min(now - e_.machine.early_at(), e_.how.backstop);
-    const instant look_at = now + std::max(pause, query_pace::first);
+    const instant look_at = next_look(e_.machine.early_at(), owner_.now(), e_.how.backstop);
     owner_.suspend(e_, {{}, std::min(look_at, deadline), {}});
   }
   void fail(errc why) {

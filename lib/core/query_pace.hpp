@@ -33,4 +33,10 @@ class query_pace {
   duration pause_ = first;
 };
 
+// The same doubling for whoever keeps no pace: the pause after a look at `now`, where the first was
+// at `since`, is what has gone by.
+constexpr instant next_look(instant since, instant now, duration most) {
+  return now + std::max(std::min(now - since, most), query_pace::first);
+}
+
 }  // namespace gar

@@ -88,6 +88,14 @@ TEST(point_numbers, the_least_recently_used_name_gives_its_number_up) {
   EXPECT_TRUE(p.number_of("n1").fresh);
 }
 
+TEST(query_pace, doubles_for_who_looks_again_after_as_long_as_has_gone_by) {
+  const instant since{1'000'000};
+  EXPECT_EQ(next_look(since, since, from_ms(1)), since + from_us(20));
+  EXPECT_EQ(next_look(since, since + from_us(20), from_ms(1)), since + from_us(40));
+  EXPECT_EQ(next_look(since, since + from_us(300), from_ms(1)), since + from_us(600));
+  EXPECT_EQ(next_look(since, since + from_ms(7), from_ms(1)), since + from_ms(8));
+}
+
 TEST(query_pace, doubles_up_to_its_limit) {
   query_pace pace(from_us(100));
   EXPECT_EQ(pace.next(), from_us(20));

@@ -121,27 +121,29 @@ TEST_P(alive_reactor, is_not_said_while_the_reactors_thread_hangs) {
 
 class naive_workers : public testing::Test {
  protected:
-  // A wait that its word will never end.
-  void start_wait(uint64_t id, duration sleep = {}) {
+  // A wait that its word will never end by itself.
+  void start_wait(uint64_t id, duration sleep = {}, park_kind park = park_kind::poll) {
     wait_start w;
     w.session = 1;
     w.cookie = id;
     w.place = static_cast<uint32_t>(id);
     w.word_authority = true;
-    w.word = memory_descriptor(word_, 1);
-    w.how.park = park_kind::poll;
+    w.word = memory_descriptor(word, 1);
+    w.how.park = park;
+    w.how.park_max = from_ms(10);
+    w.how.backstop = from_ms(5'000);  // comes in no test
     w.how.sleep = sleep;
     w.how.start = clock_.now();
     pool.start(w, link_);
   }
 
+  uint64_t word = 0;
   answers given;
   answers begun;  // by each worker, which hangs here if it is told to
   shared_node decisions{node_options{}, [] {}};
   naive_pool pool{decisions, word_waiter(software_wait{}), 8, begun.hook(), given.hook()};
 
  private:
-  uint64_t word_ = 0;
   steady_clock clock_;
   std::shared_ptr<session_link> link_ = std::make_shared<session_link>(
       unique_fd(::socket(AF_UNIX, SOCK_SEQPACKET, 0)), 65536, [] {},
@@ -163,6 +165,27 @@ TEST_F(naive_workers, are_not_alive_while_one_of_them_hangs) {
   given.reach(2);
   EXPECT_TRUE(pool.ask_alive());
   given.reach(3);
+}
+
+// A client could let its word run backwards on purpose, over and over, to make gard burn a core.
+TEST_F(naive_workers, wait_no_more_for_a_word_that_ran_backwards) {
+  start_wait(1, {}, park_kind::flag);
+  while (pool.counts().parked < 1) std::this_thread::yield();
+  // The worker hangs between having seen the word and asking for it.
+  given.hang(true);
+  EXPECT_TRUE(pool.ask_alive());
+  proto::store_word(word, 1);
+  given.reach(1);
+  proto::store_word(word, 0);
+  given.hang(false);
+  auto look = [&, looks = 1]() mutable {
+    EXPECT_TRUE(pool.ask_alive());
+    given.reach(++looks);
+  };
+  look();
+  const uint64_t parked = pool.counts().parked;
+  for (int i = 0; i < 3; ++i) look();
+  EXPECT_EQ(pool.counts().parked, parked) << "it looks by time alone";
 }
 
 TEST_F(naive_workers, look_up_from_a_long_predicted_sleep) {
