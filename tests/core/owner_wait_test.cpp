@@ -158,6 +158,19 @@ TEST(owner_wait, the_deadline_asks_once_and_then_is_TimedOut) {
   EXPECT_TRUE(w.ending().cancel_at_gard);
 }
 
+TEST(owner_wait, that_gard_ends_at_its_deadline_leaves_nothing_to_cancel) {
+  owner_wait w = started({5'000'000});
+  EXPECT_EQ(w.next({6'999'999}).what, todo::sleep);  // gard may still say so
+  proto::completion_entry e = word_arrived();
+  e.code = static_cast<uint16_t>(errc::TimedOut);
+  w.completed(e);
+  ASSERT_EQ(w.next({6'999'999}).what, todo::ask);
+  w.answered(false, {6'999'999});
+  ASSERT_EQ(w.next({6'999'999}).what, todo::end);
+  EXPECT_EQ(w.ending().failure->code(), errc::TimedOut);
+  EXPECT_FALSE(w.ending().cancel_at_gard);
+}
+
 TEST(owner_wait, done_at_the_deadline_is_done) {
   owner_wait w = started({5'000'000});
   ASSERT_EQ(w.next({7'000'000}).what, todo::ask);
