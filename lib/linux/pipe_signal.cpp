@@ -1,6 +1,7 @@
 #include "lib/linux/pipe_signal.hpp"
 
 #include <fcntl.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <array>
@@ -9,6 +10,13 @@
 #include "lib/linux/system_call.hpp"
 
 namespace gar {
+
+void drain_pipe(int read_end) {
+  std::array<char, 64> bytes;
+  const iovec into{bytes.data(), bytes.size()};
+  // A read() asks the description whether it may wait, and its other holder can change that.
+  [[maybe_unused]] const ssize_t got = ::vmsplice(read_end, &into, 1, SPLICE_F_NONBLOCK);
+}
 
 result<pipe_signal> pipe_signal::join(int read_end) {
   unique_fd read(::fcntl(read_end, F_DUPFD_CLOEXEC, 0));
@@ -25,9 +33,7 @@ void pipe_signal::raise() const {
 }
 
 void pipe_signal::lower() const {
-  std::array<char, 64> bytes;
-  // One byte for each time that it was raised, so one read takes all but a liar's.
-  [[maybe_unused]] const ssize_t got = ::read(read_.get(), bytes.data(), bytes.size());
+  drain_pipe(read_.get());
 }
 
 }  // namespace gar

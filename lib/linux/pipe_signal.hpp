@@ -9,7 +9,8 @@
 //   our write end ─────┘
 //
 // Our write end is opened anew and is a description of its own: nobody else can make it block, and
-// while it is open the pipe does not end with the other writer.
+// while it is open the pipe does not end with the other writer. The read end is the other process's
+// as well, which can make a read of it block at any time: it is emptied by a call that never does.
 //
 // Model: raising twice is raising once, whoever did it. Threads: raise and lower by any.
 // Blocking: none. Errors: join fails with SystemCall where there is no /proc, or the pipe's maker
@@ -21,9 +22,12 @@
 
 namespace gar {
 
+// Takes one byte for each time that the pipe was raised; of a liar's some.
+void drain_pipe(int read_end);
+
 class pipe_signal {
  public:
-  // The read end stays the caller's; it does not block.
+  // The read end stays the caller's.
   static result<pipe_signal> join(int read_end);
 
   // Readable while raised.

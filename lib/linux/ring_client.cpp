@@ -1,8 +1,6 @@
 #include "lib/linux/ring_client.hpp"
 
 #include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -11,7 +9,7 @@
 #include <utility>
 
 #include "lib/linux/futex.hpp"
-#include "lib/linux/system_call.hpp"
+#include "lib/linux/pipe_signal.hpp"
 
 namespace gar {
 namespace {
@@ -41,12 +39,12 @@ error malformed(const std::string& what) {
   return error(errc::MalformedMessage, {"the ring: " + what});
 }
 
+// Before it is known what it is nothing may be asked of it that a file system would answer, when it
+// likes: of a pipe alone the kernel does by itself.
 result<void> check_pipe(int fd) {
-  struct stat about {};
-  if (::fstat(fd, &about) != 0) return last_system_error("fstat");
-  if (!S_ISFIFO(about.st_mode)) return malformed("no pipe");
-  // gard promises it; a read that blocked would hold up the program.
-  if (::fcntl(fd, F_SETFL, O_RDONLY | O_NONBLOCK) != 0) return last_system_error("fcntl");
+  if (::fcntl(fd, F_GETPIPE_SZ) < 0) return malformed("no pipe");
+  const int flags = ::fcntl(fd, F_GETFL);
+  if (flags < 0 || (flags & O_ACCMODE) != O_RDONLY) return malformed("not a pipe's read end");
   return {};
 }
 
@@ -162,9 +160,7 @@ void ring_client::end_sleep() const {
 }
 
 void ring_client::drain_pipe() const {
-  std::array<char, 64> bytes;
-  // gard puts one byte for each time that it was wanted, so one read takes all but a liar's.
-  [[maybe_unused]] const ssize_t got = ::read(pipe_.get(), bytes.data(), bytes.size());
+  gar::drain_pipe(pipe_.get());
 }
 
 // ---- Outcomes.

@@ -1,5 +1,6 @@
 // The library with a ring between it and gard: who reads it, what is in it, and a gard that lies
 // there.
+#include <fcntl.h>
 #include <poll.h>
 
 #include <atomic>
@@ -289,6 +290,23 @@ TEST_F(with_ring, the_descriptor_is_readable_until_everything_is_taken) {
   }
   EXPECT_EQ(poll(&p, 1, 0), 0);
   EXPECT_EQ(counters().owner_backstops, 0u);
+}
+
+// Where the library waited for the pipe the program would hang in gar_take.
+TEST_F(with_ring, a_gard_that_makes_the_pipe_block_holds_up_nobody) {
+  gard_script s;
+  s.plan = patient;
+  start_and_open(s);
+  gard_->with_ring([](ring_end& r) { ASSERT_EQ(::fcntl(r.pipe(), F_SETFL, 0), 0); });
+  ASSERT_GE(gar_client_fd(client_), 0);
+  gar_completion c{};
+  size_t count = 1;
+  ASSERT_EQ(gar_take(client_, &c, 1, &count), 0);
+  EXPECT_EQ(count, 0u);
+  ASSERT_EQ(gar_wait_async(stream_, submit_and_record(5 * ms), nullptr, nullptr, nullptr), 0);
+  EXPECT_EQ(take_all(1), 1u);
+  ASSERT_EQ(gar_take(client_, &c, 1, &count), 0);
+  EXPECT_EQ(count, 0u);
 }
 
 // The library ends these by itself, with no gard that would write into its pipe.

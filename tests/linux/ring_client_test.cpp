@@ -1,8 +1,11 @@
 // The client's view of a ring whose other end is right, or wrong on purpose.
 #include "lib/linux/ring_client.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
+
+#include <string>
 
 #include "lib/linux/readiness.hpp"
 #include "lib/linux/watch_set.hpp"
@@ -143,8 +146,28 @@ TEST(ring_client, takes_no_other_memory_and_no_other_descriptor_than_was_promise
   EXPECT_FALSE(received(gard.memory(), gard.pipe(), 8192));
   EXPECT_FALSE(received(gard.pipe(), gard.pipe(), entries));
   EXPECT_FALSE(received(gard.memory(), gard.memory(), entries));
+  const std::string pipe = "/proc/self/fd/" + std::to_string(gard.pipe());
+  for (const int way : {O_WRONLY, O_RDWR}) {
+    const unique_fd writable(::open(pipe.c_str(), way | O_NONBLOCK | O_CLOEXEC));
+    ASSERT_TRUE(writable);
+    EXPECT_FALSE(received(gard.memory(), writable.get(), entries)) << way;
+  }
   const unique_fd unsealed = *make_memory_file("test-ring", proto::ring_bytes(entries));
   EXPECT_FALSE(received(unsealed.get(), gard.pipe(), entries));
+}
+
+// O_NONBLOCK is the description's, and gard holds that too. Where this blocks the test does not end.
+TEST(ring_client, empties_a_pipe_that_gard_has_made_block) {
+  ring_end gard(entries);
+  const ring_client ring = client_of(gard);
+  ASSERT_EQ(::fcntl(gard.pipe(), F_SETFL, 0), 0);
+  ring.drain_pipe();
+  ring.want(proto::wants_pipe);
+  gard.complete(0, {});
+  EXPECT_TRUE(readable(ring.pipe_fd()));
+  ring.drain_pipe();
+  EXPECT_FALSE(readable(ring.pipe_fd()));
+  ring.drain_pipe();
 }
 
 TEST(watch_set, is_readable_while_one_of_them_is) {

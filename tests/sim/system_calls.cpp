@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -347,6 +348,9 @@ ssize_t __wrap_read(int fd, void* into, size_t bytes) {
     return static_cast<ssize_t>(got);
   }
   return fail(EBADF);
+}
+ssize_t __wrap_vmsplice(int fd, const iovec* into, size_t, unsigned int) {
+  return __wrap_read(fd, into->iov_base, into->iov_len);
 }
 int __real_ioctl(int fd, unsigned long what, ...);
 int __wrap_ioctl(int fd, unsigned long what, ...) {
