@@ -87,8 +87,7 @@ async_waits::found async_waits::cancel(uint64_t ticket, errc why) {
   std::lock_guard lock(lock_);
   for (async_wait* w : active_) {
     if (w->ticket != ticket) continue;
-    w->cancelled = why;
-    return {w, ticket, w->now == phase::task};
+    return cancel(*w, why);
   }
   return {};
 }
@@ -97,18 +96,21 @@ async_waits::found async_waits::cancel_next_of(const stream* s, errc why) {
   std::lock_guard lock(lock_);
   for (async_wait* w : active_) {
     if (w->cancelled == why || (s && w->order.of.get() != s)) continue;
-    w->cancelled = why;
-    return {w, w->ticket, w->now == phase::task};
+    return cancel(*w, why);
   }
   return {};
 }
 
-async_wait* async_waits::find_task(uint64_t ticket) const {
+async_waits::found async_waits::cancel(async_wait& w, errc why) {
+  w.cancelled = why;
+  const bool is_task = w.now == phase::task;
+  if (is_task) w.until = earliest_ = instant{};
+  return {&w, is_task};
+}
+
+reactor::root* async_waits::cancelled_task(const async_wait& w) const {
   std::lock_guard lock(lock_);
-  const auto at = std::find_if(active_.begin(), active_.end(), [ticket](const async_wait* w) {
-    return w->ticket == ticket && w->now == phase::task;
-  });
-  return at == active_.end() ? nullptr : *at;
+  return w.now == phase::task && w.cancelled != errc{} ? w.root : nullptr;
 }
 
 bool async_waits::any_of(const stream* s) const {

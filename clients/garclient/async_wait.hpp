@@ -9,7 +9,7 @@
 // Invariants: one step at a time; who comes while one is taken leaves it to the stepper to look
 // again. An object stays at its address for ever, so that late news of it can do no harm.
 // Threads: any; fields as named. Blocking: await_none_of. Allocation: `add`, up to the high-water
-// mark.
+// mark; so that whatever began can be cancelled without.
 #pragma once
 
 #include <condition_variable>
@@ -64,17 +64,14 @@ class async_waits {
   // Why it was cancelled; 0: it was not.
   errc cancelled(const async_wait& w) const;
 
-  // What to do now with the waits that were cancelled: their tickets, and which are tasks.
+  // A wait that was cancelled. It is to be stepped; as a task it is due, and the service thread's.
   struct found {
     async_wait* wait = nullptr;
-    uint64_t ticket = 0;
     bool is_task = false;
   };
   found cancel(uint64_t ticket, errc why);
   // The next one of the stream (null: of any) that was not cancelled yet.
   found cancel_next_of(const stream* s, errc why);
-  // The task of this ticket; null where it has ended.
-  async_wait* find_task(uint64_t ticket) const;
   void await_none_of(const stream* s);
 
   // ---- The service thread.
@@ -83,9 +80,12 @@ class async_waits {
   void make_due();
   // Those that are due, each told once.
   size_t take_due(instant now, std::span<async_wait*> into);
+  // The wait's task, if it was cancelled; null before it is spawned.
+  reactor::root* cancelled_task(const async_wait& w) const;
 
  private:
-  bool any_of(const stream* s) const;  // lock_ held
+  found cancel(async_wait& w, errc why);  // lock_ held
+  bool any_of(const stream* s) const;     // lock_ held
 
   mutable std::mutex lock_;
   std::condition_variable gone_;

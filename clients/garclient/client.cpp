@@ -110,13 +110,8 @@ void client::abandon() {
   if (socket >= 0) ::close(socket);
 }
 
-void client::close() {
-  std::map<uint64_t, std::shared_ptr<stream>> left;
-  {
-    std::lock_guard lock(streams_lock_);
-    left = streams_;
-  }
-  for (const auto& [id, s] : left) (void)close_stream(s);
+void client::close() noexcept {
+  while (const std::shared_ptr<stream> s = open_one()) (void)close_stream(s);
   if (service_.running()) {
     end_async_of(nullptr, errc::Cancelled);
     service_.stop();
@@ -126,6 +121,11 @@ void client::close() {
     at->say_bye();
     at->lose();
   }
+}
+
+std::shared_ptr<stream> client::open_one() const {
+  std::lock_guard lock(streams_lock_);
+  return streams_.empty() ? nullptr : streams_.begin()->second;
 }
 
 gar_report to_report(const wait_end& end) {

@@ -72,7 +72,7 @@ class client {
   // ---- Streams (client_streams.cpp).
   result<std::shared_ptr<stream>> open_stream(std::optional<device_stream> device,
                                               const std::string& name);
-  result<void> close_stream(const std::shared_ptr<stream>& s);
+  result<void> close_stream(const std::shared_ptr<stream>& s) noexcept;
   result<uint64_t> record(const std::shared_ptr<stream>& s);
   // Why the plan in force does not run as asked on this stream; none where it does.
   std::optional<error> warning_of(const stream& s) const;
@@ -86,7 +86,7 @@ class client {
   result<int> readable_fd();
 
   // Ends everything; the client is not used afterwards.
-  void close();
+  void close() noexcept;
 
  private:
   struct joining {
@@ -140,6 +140,7 @@ class client {
   void reopen(const std::shared_ptr<stream>& s, const std::shared_ptr<link>& at);
   void finish_reopening(const std::shared_ptr<stream>& s, const std::shared_ptr<link>& at,
                         const proto::opened& o);
+  std::shared_ptr<stream> open_one() const;
   void let_go_settled(const std::shared_ptr<stream>& s);
   void let_go(const std::shared_ptr<const binding>& b, uint64_t last);
   void leak(const std::shared_ptr<const binding>& b);
@@ -179,9 +180,9 @@ class client {
   std::optional<instant> left_gard(async_wait& w);
   void run_here(async_wait& w);
   void finish_async(async_wait& w, const wait_end& end) noexcept;
-  void end_found(const async_waits::found& one);
+  void end_found(const async_waits::found& one) noexcept;
   // Ends those of the stream (null: all) and waits until they have ended.
-  void end_async_of(const stream* s, errc why);
+  void end_async_of(const stream* s, errc why) noexcept;
   // The service thread.
   bool step_due();
   reactor::task<> run_async(async_wait& w);

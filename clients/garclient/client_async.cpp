@@ -152,19 +152,16 @@ result<void> client::cancel(uint64_t ticket) {
   return {};
 }
 
-void client::end_found(const async_waits::found& one) {
+void client::end_found(const async_waits::found& one) noexcept {
   if (!one.wait) return;
-  if (!one.is_task) {
+  if (one.is_task) {
+    service_.need_by({});
+  } else {
     step_async(*one.wait);
-    return;
   }
-  service_.post([this, ticket = one.ticket] {
-    async_wait* const w = async_.find_task(ticket);
-    if (w && w->root) service_.host().cancel(*w->root);
-  });
 }
 
-void client::end_async_of(const stream* s, errc why) {
+void client::end_async_of(const stream* s, errc why) noexcept {
   for (;;) {
     const async_waits::found one = async_.cancel_next_of(s, why);
     if (!one.wait) break;
@@ -178,7 +175,13 @@ bool client::step_due() {
   // What has ended at gard is not asked for again.
   if (const std::shared_ptr<link> at = live_link()) at->take_ring();
   const size_t count = async_.take_due(steady_clock().now(), due);
-  for (size_t i = 0; i < count; ++i) step_async(*due[i]);
+  for (size_t i = 0; i < count; ++i) {
+    if (reactor::root* const task = async_.cancelled_task(*due[i])) {
+      service_.host().cancel(*task);
+    } else {
+      step_async(*due[i]);
+    }
+  }
   return count > 0;
 }
 
@@ -209,7 +212,7 @@ reactor::task<wait_end> client::end_of_task(async_wait& w) {
   }
   if (end.failure && end.failure->code() == errc::Cancelled) {
     end.ended = wait_end::by::given_up;
-    if (async_.cancelled(w) == errc::Closed) end.failure = error(errc::Closed, {"the stream"});
+    if (async_.cancelled(w) == errc::Closed) end.failure = given_up(errc::Closed);
   }
   co_return end;
 }

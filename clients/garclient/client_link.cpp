@@ -142,7 +142,7 @@ void client::answer_probes(link& from, const std::vector<proto::probe_entry>& pr
   std::vector<proto::status_entry> pending;
   for (const proto::probe_entry& p : probes) {
     const std::shared_ptr<stream> s = from.find(p.stream, p.stream_generation);
-    if (!s) continue;  // closed meanwhile
+    if (!s || !s->answers()) continue;  // closed meanwhile
     // A device need not have an answer for a number that it never heard of.
     if (!s->check_recorded(p.sequence)) continue;
     proto::status_entry status{};

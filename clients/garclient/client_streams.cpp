@@ -1,5 +1,6 @@
 // The client's streams: opening, opening again on another gard, recording, closing.
 #include <chrono>
+#include <new>
 #include <utility>
 
 #include "clients/garclient/client.hpp"
@@ -196,18 +197,15 @@ void client::leak(const std::shared_ptr<const binding>& b) {
   if (word_page::leak(b->page)) ++tally_.pages_leaked;
 }
 
-result<void> client::close_stream(const std::shared_ptr<stream>& s) {
+result<void> client::close_stream(const std::shared_ptr<stream>& s) noexcept {
   {
     std::lock_guard lock(streams_lock_);
     streams_.erase(s->id());
   }
   if (service_.running()) {
-    // Afterwards the service thread asks this stream nothing any more.
-    service_.run_there([this, &s] {
-      for (const auto& b : s->bindings()) {
-        if (b->via) b->via->unknow(b->stream_id, b->stream_generation);
-      }
-    });
+    // Behind that turn the service thread asks this stream nothing any more.
+    s->stop_answering();
+    service_.await_turn();
     end_async_of(s.get(), errc::Closed);
   }
   const bool hastily = planted(bug::slot_reused_with_store_pending);
@@ -216,8 +214,12 @@ result<void> client::close_stream(const std::shared_ptr<stream>& s) {
   const auto bindings = s->let_go();
   for (const auto& b : bindings) settled ? let_go(b, last) : leak(b);
   if (settled) return {};
-  return error(errc::SettleFailed, {std::to_string(bindings.size()), settled.error().text()},
-               settled.error().os_number());
+  try {
+    return error(errc::SettleFailed, {std::to_string(bindings.size()), settled.error().text()},
+                 settled.error().os_number());
+  } catch (const std::bad_alloc&) {
+    return error(errc::SettleFailed, {}, settled.error().os_number());
+  }
 }
 
 }  // namespace gar::owner

@@ -1,12 +1,22 @@
 #include "clients/garclient/gard_wait.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "clients/garclient/link.hpp"
 #include "lib/core/descriptor.hpp"
 
 namespace gar::owner {
+
+error given_up(errc why) noexcept {
+  if (why != errc::Closed) return error(why);
+  try {
+    return error(why, {"the stream"});
+  } catch (const std::bad_alloc&) {
+    return error(why);
+  }
+}
 
 gard_wait::gard_wait(const wait_order& order, const plan_cache::choice& c,
                      std::shared_ptr<const binding> where, async_wait* stepped)
@@ -70,7 +80,7 @@ gard_wait::state gard_wait::over(owner_wait::todo how) {
 void gard_wait::cancel(errc why) {
   if (box_.registered) via().forget(box_, true);
   end_.ended = wait_end::by::given_up;
-  end_.failure = why == errc::Closed ? error(errc::Closed, {"the stream"}) : error(why);
+  end_.failure = given_up(why);
   end_.report.wait = clock_.now() - order_->start;
 }
 

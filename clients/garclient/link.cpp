@@ -21,8 +21,12 @@ constexpr duration taken_within = from_ms(2);
 
 }  // namespace
 
-error link::lost_link() {
-  return error(errc::NotReachable, {"the connection was lost"});
+error link::lost_link() noexcept {
+  try {
+    return error(errc::NotReachable, {"the connection was lost"});
+  } catch (const std::bad_alloc&) {
+    return error(errc::NotReachable);
+  }
 }
 
 link::link(parts p)
@@ -125,12 +129,6 @@ void link::know(uint32_t stream_id, uint32_t generation, std::weak_ptr<stream> s
   std::lock_guard lock(pending_lock_);
   const auto at = streams_.find(stream_key(stream_id, generation));
   if (at != streams_.end() && !at->second.last_of_it) at->second.known = std::move(s);
-}
-
-void link::unknow(uint32_t stream_id, uint32_t generation) {
-  std::lock_guard lock(pending_lock_);
-  const auto at = streams_.find(stream_key(stream_id, generation));
-  if (at != streams_.end()) at->second.known.reset();
 }
 
 std::shared_ptr<stream> link::find(uint32_t stream_id, uint32_t generation) const {
@@ -353,7 +351,7 @@ void link::forget(mailbox& box, bool cancel) noexcept {
 
 // ---- Its end.
 
-void link::lose() {
+void link::lose() noexcept {
   std::unordered_map<uint64_t, on_opened> requests;
   {
     std::lock_guard lock(pending_lock_);
@@ -375,7 +373,7 @@ void link::lose() {
   socket_.reset();
 }
 
-void link::say_bye() {
+void link::say_bye() noexcept {
   std::lock_guard lock(send_lock_);
   send(proto::bye{});
 }

@@ -100,7 +100,6 @@ class link {
   result<place> place_of(const proto::opened& o) const;
   // Probes for the stream are answered from it.
   void know(uint32_t stream_id, uint32_t generation, std::weak_ptr<stream> s);
-  void unknow(uint32_t stream_id, uint32_t generation);
   std::shared_ptr<stream> find(uint32_t stream_id, uint32_t generation) const;
 
   // ---- Delegated waits.
@@ -133,7 +132,7 @@ class link {
   // When send_due has something to do: to send, or to see whether gard took what it was asked.
   instant sends_due() const;
   void send_due(instant now);
-  void send_last_outcomes();
+  void send_last_outcomes() noexcept;
 
   // ---- The service thread.
   using publish_function = std::function<result<void>(const proto::plan_scope&)>;
@@ -143,13 +142,13 @@ class link {
   // Each answer is sent, at once or later: gard asks nothing more about a stream before it came.
   void answer(const std::vector<proto::status_entry>& statuses, instant now);
   void heard_about(const std::vector<proto::status_entry>& pending, instant now);
-  void lose();
-  void say_bye();
+  void lose() noexcept;
+  void say_bye() noexcept;
 
  private:
   // How soon it is tried again to send what the socket had no room for.
   static constexpr duration again_pause = from_ms(10);
-  static error lost_link();
+  static error lost_link() noexcept;
 
   // ---- What comes (link_receive.cpp).
   result<void> take(const proto::message& m, reception& with, const publish_function& publish,

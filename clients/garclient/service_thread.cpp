@@ -3,7 +3,6 @@
 #include <pthread.h>
 
 #include <algorithm>
-#include <condition_variable>
 #include <new>
 #include <system_error>
 #include <utility>
@@ -92,18 +91,11 @@ void service_thread::post(std::function<void()> work) {
   if (first) kick_->raise();
 }
 
-void service_thread::run_there(const std::function<void()>& work) {
-  std::mutex mutex;
-  std::condition_variable done;
-  bool ran = false;
-  post([&] {
-    surviving(work);
-    std::lock_guard lock(mutex);
-    ran = true;
-    done.notify_one();
-  });
-  std::unique_lock lock(mutex);
-  done.wait(lock, [&] { return ran; });
+void service_thread::await_turn() noexcept {
+  std::unique_lock lock(posts_lock_);
+  const uint64_t mine = ++turns_asked_;
+  kick_->raise();
+  turn_begun_.wait(lock, [&] { return turns_begun_ >= mine; });
 }
 
 void service_thread::need_by(instant due) {
@@ -158,11 +150,18 @@ void service_thread::run() {
 
 bool service_thread::take_posts() {
   std::vector<std::function<void()>> work;
+  uint64_t asked = 0;
   {
     std::lock_guard lock(posts_lock_);
     work.swap(posts_);
+    asked = turns_asked_;
   }
   for (std::function<void()>& w : work) surviving(w);
+  std::lock_guard lock(posts_lock_);
+  if (turns_begun_ < asked) {
+    turns_begun_ = asked;
+    turn_begun_.notify_all();
+  }
   return !work.empty();
 }
 

@@ -10,15 +10,16 @@
 //
 // Invariants: whatever is posted before stop() runs. Descriptors are looked at in every turn,
 // however many tasks are ready. Whoever stops it has cancelled every task before; stop() waits
-// until the last has ended. Threads: post, run_there, need_by and start by any, run_there not by
+// until the last has ended. Threads: post, await_turn, need_by and start by any, await_turn not by
 // the thread itself; `host`, `take_ready` and what runs in a turn belong to the thread. Blocking:
-// run_there, until it ran; stop. Allocation: none in a sleep, so that a program without memory
-// keeps its thread. Errors: start: SystemCall. Work without memory is given up, and what a task
-// throws is dropped.
+// await_turn; stop. Allocation: none in a sleep, so that a program without memory keeps its thread,
+// and none in await_turn. Errors: start: SystemCall. Work without memory is given up, and what a
+// task throws is dropped.
 #pragma once
 
 #include <array>
 #include <atomic>
+#include <condition_variable>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -57,7 +58,8 @@ class service_thread {
   void stop();
 
   void post(std::function<void()> work);
-  void run_there(const std::function<void()>& work);
+  // Until what the thread was doing, and what was posted before, is done.
+  void await_turn() noexcept;
   // Something is due by then: ends a sleep that would last longer.
   void need_by(instant due);
 
@@ -84,7 +86,10 @@ class service_thread {
 
   std::mutex posts_lock_;
   std::vector<std::function<void()>> posts_;
-  bool stopping_ = false;  // posts_lock_
+  bool stopping_ = false;  // posts_lock_, as what follows
+  uint64_t turns_asked_ = 0;
+  uint64_t turns_begun_ = 0;  // of those
+  std::condition_variable turn_begun_;
   std::atomic<uint64_t> sleeps_until_ns_{0};
 
   // The thread's own.

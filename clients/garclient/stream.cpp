@@ -1,6 +1,7 @@
 #include "clients/garclient/stream.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "clients/garclient/link.hpp"
@@ -25,15 +26,21 @@ void stream::attach(binding where, bool patient) {
     arming.lock();
   } else if (!arming.try_lock()) {
     std::lock_guard lock(state_);
-    next_ = std::make_shared<binding>(std::move(where));
+    come_next(std::move(where));
     // The record may have ended before it could see this.
     if (!arming.try_lock()) return;
     adopt_next();
     return;
   }
   std::lock_guard lock(state_);
-  next_ = std::make_shared<binding>(std::move(where));
+  come_next(std::move(where));
   adopt_next();
+}
+
+// What becomes of it later allocates nothing: a record must not fail behind its store, nor a close.
+void stream::come_next(binding where) {
+  old_.reserve(old_.size() + 3);
+  next_ = std::make_shared<binding>(std::move(where));
 }
 
 bool stream::begin_opening(const std::shared_ptr<link>& at) {
@@ -246,28 +253,23 @@ std::vector<std::shared_ptr<const binding>> stream::take_settled() {
   return taken;
 }
 
-result<void> stream::settle() {
+result<void> stream::settle() noexcept {
   if (!device_) return {};
   std::lock_guard arming(arming_);
-  return device_->settle();
+  try {
+    return device_->settle();
+  } catch (const std::bad_alloc&) {
+    return error(errc::Backend);  // it failed, and there is no memory to say how
+  }
 }
 
-std::vector<std::shared_ptr<const binding>> stream::bindings() const {
-  std::lock_guard lock(state_);
-  std::vector<std::shared_ptr<const binding>> all = old_;
-  if (current_) all.push_back(current_);
-  if (next_) all.push_back(next_);
-  return all;
-}
-
-std::vector<std::shared_ptr<const binding>> stream::let_go() {
+std::vector<std::shared_ptr<const binding>> stream::let_go() noexcept {
   std::lock_guard arming(arming_);
-  std::vector<std::shared_ptr<const binding>> all = bindings();
   std::lock_guard lock(state_);
-  old_.clear();
+  std::vector<std::shared_ptr<const binding>> all = std::exchange(old_, {});
   has_old_.store(false, std::memory_order_relaxed);
-  current_.reset();
-  next_.reset();
+  if (current_) all.push_back(std::exchange(current_, nullptr));
+  if (next_) all.push_back(std::exchange(next_, nullptr));
   return all;
 }
 

@@ -64,23 +64,25 @@ class stream {
   // InvalidArgument unless the number was recorded.
   result<void> check_recorded(uint64_t sequence) const;
   bool is_confirmed(uint64_t sequence) const;
+  // Its probes are answered until it is about to close.
+  bool answers() const { return answers_.load(std::memory_order_acquire); }
+  void stop_answering() { answers_.store(false, std::memory_order_release); }
   // Where this number is stored.
   std::shared_ptr<const binding> binding_of(uint64_t sequence) const;
   std::shared_ptr<const binding> current() const;
-  // All of them, oldest first.
-  std::vector<std::shared_ptr<const binding>> bindings() const;
 
   // Old bindings whose last store has landed; letting go of them may unregister pages.
   std::vector<std::shared_ptr<const binding>> take_settled();
   bool has_settled() const;  // takes no lock where there are none
 
   // Blocks until every store has landed.
-  result<void> settle();
-  // The stream has no bindings afterwards.
-  std::vector<std::shared_ptr<const binding>> let_go();
+  result<void> settle() noexcept;
+  // All bindings, oldest first; the stream has none afterwards.
+  std::vector<std::shared_ptr<const binding>> let_go() noexcept;
 
  private:
-  void adopt_next();  // both locks held
+  void come_next(binding where);  // state_ held
+  void adopt_next();              // both locks held
   void store(uint64_t sequence);
   size_t settled_count() const;  // state_ held
   result<bool> ask(uint64_t sequence) const;
@@ -100,11 +102,12 @@ class stream {
   std::shared_ptr<binding> current_;
   std::shared_ptr<binding> next_;
   std::weak_ptr<link> asked_;
-  std::vector<std::shared_ptr<const binding>> old_;  // oldest first
+  std::vector<std::shared_ptr<const binding>> old_;  // oldest first, with room for the other two
   std::atomic<bool> has_old_{false};                 // it is not empty
   std::optional<error> failure_;                     // the first one, of whatever kind
   std::optional<uint64_t> failed_from_;              // the authority failed for it and all after,
   std::optional<error> authority_failure_;           // with this
+  std::atomic<bool> answers_{true};
 };
 
 }  // namespace gar::owner

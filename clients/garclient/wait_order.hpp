@@ -51,4 +51,7 @@ struct wait_end {
 
 gar_report to_report(const wait_end& end);
 
+// What a wait that its program ends fails with: Cancelled, or Closed with its stream.
+error given_up(errc why) noexcept;
+
 }  // namespace gar::owner

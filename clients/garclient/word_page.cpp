@@ -52,6 +52,7 @@ result<own_pages::place> own_pages::take() {
   result<std::shared_ptr<word_page>> page = word_page::make_own();
   if (!page) return page.error();
   entry fresh{*page, {}, std::vector<uint64_t>((*page)->words())};
+  fresh.free.reserve((*page)->words());  // giving back allocates nothing
   for (size_t i = (*page)->words(); i-- > 1;) fresh.free.push_back(i);
   pages_.push_back(std::move(fresh));
   return place{*page, 0, 0};

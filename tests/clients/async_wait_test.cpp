@@ -63,14 +63,22 @@ TEST_F(asynchronous_waits, that_rest_are_all_due_when_gard_is_gone) {
   }
 }
 
-TEST_F(asynchronous_waits, that_are_tasks_are_found_by_their_ticket_until_they_have_ended) {
+TEST_F(asynchronous_waits, that_are_tasks_are_due_when_they_are_cancelled) {
+  reactor::root task;
   async_wait& w = add();
-  EXPECT_EQ(waits_.find_task(w.ticket), nullptr);
   waits_.become_task(w);
-  EXPECT_EQ(waits_.find_task(w.ticket), &w);
   EXPECT_FALSE(waits_.begin_step(w));
+  EXPECT_EQ(waits_.earliest(), instant::never());
+  EXPECT_TRUE(waits_.cancel(w.ticket, errc::Cancelled).is_task);
+  EXPECT_EQ(waits_.earliest(), instant{});
+  EXPECT_EQ(due(instant{}), 1u);
+  EXPECT_EQ(taken_[0], &w);
+  EXPECT_EQ(waits_.cancelled_task(w), nullptr) << "it finds out itself when it is spawned";
+  w.root = &task;
+  EXPECT_EQ(waits_.cancelled_task(w), &task);
   end(w);
-  EXPECT_EQ(waits_.find_task(tickets_), nullptr);
+  EXPECT_EQ(waits_.cancelled_task(w), nullptr);
+  EXPECT_EQ(waits_.cancel(tickets_, errc::Cancelled).wait, nullptr);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "clients/garclient/service_thread.hpp"
 #include "lib/linux/unix_socket.hpp"
@@ -203,6 +204,90 @@ TEST_P(without_memory, every_ticket_that_was_given_ends_and_no_room_for_others_i
   }
   EXPECT_EQ(gar_wait_async(q.stream, sequence, nullptr, nullptr, nullptr), GAR_E_LIMIT_WAITS);
   EXPECT_EQ(gar_stream_close(q.stream), 0);
+}
+
+TEST_P(without_memory, a_cancel_ends_its_wait_at_gard_too) {
+  start();
+  queue& q = open();
+  works_ = nullptr;
+  for (uint64_t n = 0; n < allocations_most; ++n) {
+    uint64_t ticket = 0;
+    ASSERT_EQ(gar_wait_async(q.stream, record(q), nullptr, nullptr, &ticket), 0) << last_text();
+    with_failure_at(n, [&] { EXPECT_EQ(gar_cancel(client_, ticket), 0) << n; });
+    const gar_completion c = take_one();
+    EXPECT_EQ(c.ticket, ticket);
+    EXPECT_EQ(c.error, GAR_E_CANCELLED);
+    EXPECT_EQ(gard_->await<proto::cancel>(n + 1).size(), n + 1) << n;
+  }
+  EXPECT_EQ(gar_stream_close(q.stream), 0);
+}
+
+TEST_P(without_memory, a_cancel_ends_a_wait_that_is_run_here) {
+  const gar_client_options o = in_process();
+  ASSERT_EQ(gar_connect(&o, &client_), 0) << last_text();
+  queue& q = open();
+  for (uint64_t n = 0; n < allocations_most; ++n) {
+    uint64_t ticket = 0;
+    ASSERT_EQ(gar_wait_async(q.stream, record(q), nullptr, nullptr, &ticket), 0) << last_text();
+    with_failure_at(n, [&] { EXPECT_EQ(gar_cancel(client_, ticket), 0) << n; });
+    const gar_completion c = take_one();
+    EXPECT_EQ(c.ticket, ticket);
+    EXPECT_EQ(c.error, GAR_E_CANCELLED);
+  }
+  EXPECT_EQ(gar_stream_close(q.stream), 0);
+}
+
+TEST_P(without_memory, a_close_ends_the_streams_waits_and_is_told_to_gard) {
+  start();
+  for (uint64_t n = 0; n < allocations_most; ++n) {
+    queue& q = open();
+    works_ = nullptr;
+    ASSERT_EQ(gar_wait_async(q.stream, record(q), nullptr, nullptr, nullptr), 0) << last_text();
+    with_failure_at(n, [&] { EXPECT_EQ(gar_stream_close(q.stream), 0) << n; });
+    EXPECT_EQ(take_one().error, GAR_E_CLOSED);
+    EXPECT_EQ(q.device.done, q.device.armed) << "it was settled";
+    EXPECT_EQ(gard_->await<proto::close>(n + 1).size(), n + 1) << n;
+  }
+}
+
+TEST_P(without_memory, a_close_ends_the_waits_that_are_run_here) {
+  const gar_client_options o = in_process();
+  ASSERT_EQ(gar_connect(&o, &client_), 0) << last_text();
+  for (uint64_t n = 0; n < allocations_most; ++n) {
+    queue& q = open();
+    ASSERT_EQ(gar_wait_async(q.stream, record(q), nullptr, nullptr, nullptr), 0) << last_text();
+    with_failure_at(n, [&] { EXPECT_EQ(gar_stream_close(q.stream), 0) << n; });
+    EXPECT_EQ(take_one().error, GAR_E_CLOSED);
+    EXPECT_EQ(q.device.done, q.device.armed) << "it was settled";
+  }
+}
+
+// Its stores may still land: the pages stay.
+TEST_P(without_memory, a_close_that_cannot_settle_keeps_the_pages) {
+  start();
+  queue& q = open();
+  record(q);
+  q.device.settle_fails = true;
+  memory.none_left = true;
+  const int closed = gar_stream_close(q.stream);
+  memory.none_left = false;
+  EXPECT_NE(closed, 0);
+  gar_close(std::exchange(client_, nullptr));
+  EXPECT_EQ(device_.unmaps, 0);
+}
+
+TEST_P(without_memory, the_end_of_a_client_closes_its_streams) {
+  start();
+  queue& q = open();
+  works_ = nullptr;
+  ASSERT_EQ(gar_wait_async(q.stream, record(q), nullptr, nullptr, nullptr), 0) << last_text();
+  memory.none_left = true;
+  const int closed = gar_close(std::exchange(client_, nullptr));
+  memory.none_left = false;
+  EXPECT_EQ(closed, 0);
+  EXPECT_EQ(q.device.done, q.device.armed) << "it was settled";
+  EXPECT_EQ(device_.unmaps, device_.maps);
+  EXPECT_EQ(gard_->await<proto::bye>(1).size(), 1u);
 }
 
 INSTANTIATE_TEST_SUITE_P(transports, without_memory, testing::Values(0u, 64u),

@@ -156,7 +156,8 @@ TEST(ring_client, takes_no_other_memory_and_no_other_descriptor_than_was_promise
   EXPECT_FALSE(received(unsealed.get(), gard.pipe(), entries));
 }
 
-// O_NONBLOCK is the description's, and gard holds that too. Where this blocks the test does not end.
+// O_NONBLOCK is the description's, and gard holds that too. Where this blocks the test does not
+// end.
 TEST(ring_client, empties_a_pipe_that_gard_has_made_block) {
   ring_end gard(entries);
   const ring_client ring = client_of(gard);

@@ -15,7 +15,7 @@
 namespace gar::owner {
 
 // Leaked to the process: its memory goes with it.
-void keep_for_ever(std::shared_ptr<const void> what) {
+void keep_for_ever(std::shared_ptr<const void> what) noexcept {
   new std::shared_ptr<const void>(std::move(what));
 }
 
