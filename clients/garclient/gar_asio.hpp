@@ -47,272 +47,22 @@
 #define GAR_ASIO_HPP
 
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/associated_allocator.hpp>
 #include <boost/asio/associated_cancellation_slot.hpp>
-#include <boost/asio/associated_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/cancellation_type.hpp>
-#include <boost/asio/error.hpp>
 #include <boost/asio/execution_context.hpp>
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/system_executor.hpp>
-#include <boost/system/error_category.hpp>
 #include <boost/system/error_code.hpp>
-#include <exception>
 #include <memory>
-#include <new>
-#include <optional>
-#include <string>
 #include <type_traits>
 #include <utility>
 
-#include "gar_pending.hpp"
+#include "gar_asio_error.hpp"
+#include "gar_asio_operation.hpp"
+#include "gar_asio_waits.hpp"
 
 namespace gar {
-
-// The numbers of gar_errors.h.
-inline const boost::system::error_category& error_category() noexcept {
-  class category final : public boost::system::error_category {
-   public:
-    const char* name() const noexcept override { return "gar"; }
-    std::string message(int number) const override {
-      return std::string(gar_error_name(number)) + ": " + error_summary(number);
-    }
-    boost::system::error_condition default_error_condition(int number) const noexcept override {
-      namespace errc = boost::system::errc;
-      switch (number) {
-        case GAR_E_TIMED_OUT:
-          return errc::make_error_condition(errc::timed_out);
-        case GAR_E_CANCELLED:
-        case GAR_E_CLOSED:
-          return errc::make_error_condition(errc::operation_canceled);
-        case GAR_E_INVALID_ARGUMENT:
-          return errc::make_error_condition(errc::invalid_argument);
-        default:
-          return {number, *this};
-      }
-    }
-  };
-  static const category only;
-  return only;
-}
-
-// 0 is success, Cancelled is Asio's operation_aborted.
-inline boost::system::error_code to_error_code(int number) noexcept {
-  if (number == 0) return {};
-  if (number == GAR_E_CANCELLED) return boost::asio::error::operation_aborted;
-  return {number, error_category()};
-}
-// The other way; nothing for a code of anybody else.
-inline std::optional<int> to_error_number(const boost::system::error_code& code) noexcept {
-  if (!code) return 0;
-  if (code == boost::asio::error::operation_aborted) return GAR_E_CANCELLED;
-  if (code.category() == error_category()) return code.value();
-  return std::nullopt;
-}
-
 namespace detail {
-
-namespace asio = boost::asio;
-
-// Who awaits a wait, whatever its handler is. Frees itself with its one call.
-class asio_waiter {
- public:
-  virtual void end(boost::system::error_code error, const gar_report& report) = 0;
-  virtual void drop() noexcept = 0;
-
- protected:
-  ~asio_waiter() = default;
-};
-
-// A handler with what it is called with.
-template <class Handler>
-struct ended_call {
-  using allocator_type = asio::associated_allocator_t<Handler>;
-
-  Handler handler;
-  boost::system::error_code error;
-  gar_report report;
-
-  allocator_type get_allocator() const noexcept { return asio::get_associated_allocator(handler); }
-  void operator()() { std::move(handler)(error, report); }
-};
-
-template <class Handler>
-class asio_operation final : public asio_waiter {
- public:
-  static asio_operation* make(Handler handler, const asio::any_io_executor& otherwise) {
-    allocator from(asio::get_associated_allocator(handler));
-    asio_operation* const place = traits::allocate(from, 1);
-    try {
-      return new (static_cast<void*>(place)) asio_operation(std::move(handler), otherwise);
-    } catch (...) {
-      traits::deallocate(from, place, 1);
-      throw;
-    }
-  }
-
-  void end(boost::system::error_code error, const gar_report& report) override {
-    const guard work = std::move(work_);
-    allocator to(asio::get_associated_allocator(handler_));
-    ended_call<Handler> call{std::move(handler_), error, report};
-    free(to);
-    asio::post(work.get_executor(), std::move(call));
-  }
-  void drop() noexcept override {
-    allocator to(asio::get_associated_allocator(handler_));
-    free(to);
-  }
-
- private:
-  using executor = asio::associated_executor_t<Handler, asio::any_io_executor>;
-  using guard = asio::executor_work_guard<executor>;
-  using traits = typename std::allocator_traits<
-      asio::associated_allocator_t<Handler>>::template rebind_traits<asio_operation>;
-  using allocator = typename traits::allocator_type;
-
-  asio_operation(Handler&& handler, const asio::any_io_executor& otherwise)
-      : work_(asio::get_associated_executor(handler, otherwise)), handler_(std::move(handler)) {}
-  ~asio_operation() = default;
-
-  void free(allocator& to) noexcept {
-    this->~asio_operation();
-    traits::deallocate(to, this, 1);
-  }
-
-  guard work_;
-  Handler handler_;
-};
-
-// The client's descriptor, lent to Asio.
-class lent_descriptor {
- public:
-  explicit lent_descriptor(const asio::any_io_executor& on, int fd) : own(on, fd) {}
-  ~lent_descriptor() { own.release(); }
-
-  asio::posix::stream_descriptor own;
-};
-
-// Polls while waits are pending: `polling_` goes up with the first one that is published and down
-// when none is left. Who turned it up, and then the handler that is outstanding, alone touch
-// `lent_`.
-class asio_waits final : public pending_waits {
- public:
-  asio_waits(gar_client* client, int fd, asio::any_io_executor on)
-      : pending_waits(client), fd_(fd), executor_(std::move(on)) {}
-
-  // Empty after a context that ended with waits pending.
-  const asio::any_io_executor& executor() const { return executor_; }
-  // false: waits are pending under the executor that there is.
-  bool move_to(asio::any_io_executor on) {
-    if (count() > 0) return false;
-    executor_ = std::move(on);
-    return true;
-  }
-
-  void publish_polled(entry& e, std::shared_ptr<gar_client> open) {
-    {
-      std::lock_guard lock(lock_);
-      publish_locked(e);
-      if (std::exchange(polling_, true)) return;
-    }
-    await({this, std::move(open)});
-  }
-
- private:
-  // A handler that is destroyed instead of called says that the context has ended. It keeps the
-  // client open.
-  struct readable {
-    asio_waits* of;
-    std::shared_ptr<gar_client> open;
-
-    readable(asio_waits* w, std::shared_ptr<gar_client> o) : of(w), open(std::move(o)) {}
-    readable(readable&&) noexcept = default;
-    readable& operator=(readable&&) = delete;
-    ~readable() {
-      if (open) of->abandon();
-    }
-    void operator()(boost::system::error_code error) {
-      const std::shared_ptr<gar_client> until_told = open;
-      of->take_readable(std::move(*this), error);
-    }
-  };
-
-  // Without a descriptor or memory to poll with nothing would end the waits.
-  void await(readable&& next) {
-    boost::system::error_code failed;
-    try {
-      if (!lent_) lent_.emplace(executor_, fd_);
-      lent_->own.async_wait(asio::posix::descriptor_base::wait_read, std::move(next));
-      return;
-    } catch (const boost::system::system_error& e) {
-      failed = e.code();
-    } catch (const std::bad_alloc&) {
-      failed = asio::error::no_memory;
-    }
-    next.open.reset();
-    end_all(failed);
-  }
-
-  void take_readable(readable&& next, boost::system::error_code error) {
-    if (!error) error = to_error_code(take());
-    if (error) {
-      end_all(error);
-    } else if (more_to_come()) {
-      await(std::move(next));
-    }
-    next.open.reset();
-    tell();
-  }
-  bool more_to_come() {
-    std::lock_guard lock(lock_);
-    if (!none_pending_locked()) return true;
-    stop_locked();
-    return false;
-  }
-  void stop_locked() {
-    lent_.reset();
-    polling_ = false;
-  }
-
-  // One that cannot be posted is no reason to forget the others.
-  void tell() {
-    std::exception_ptr failed;
-    while (const auto e = next_ended()) {
-      try {
-        waiter(e->waiter).end(to_error_code(e->error), e->report);
-      } catch (...) {
-        failed = std::current_exception();
-      }
-    }
-    if (failed) std::rethrow_exception(failed);
-  }
-  void end_all(boost::system::error_code error) {
-    {
-      std::lock_guard lock(lock_);
-      stop_locked();
-    }
-    while (void* const w = disown_next()) waiter(w).end(error, {});
-  }
-  void abandon() noexcept {
-    {
-      std::lock_guard lock(lock_);
-      stop_locked();
-    }
-    executor_ = {};
-    while (void* const w = disown_next()) waiter(w).drop();
-  }
-
-  static asio_waiter& waiter(void* w) { return *static_cast<asio_waiter*>(w); }
-
-  const int fd_;
-  asio::any_io_executor executor_;
-  bool polling_ = false;
-  std::optional<lent_descriptor> lent_;
-};
 
 // In a handler's cancellation slot. Harmless after the wait, and after the client.
 struct asio_cancel {
@@ -324,18 +74,6 @@ struct asio_cancel {
     if (const std::shared_ptr<gar_client> open = client.lock()) gar_cancel(open.get(), ticket);
   }
 };
-
-// Those of a client that a context serves; null: none does.
-inline asio_waits* served_waits(const std::shared_ptr<gar_client>& client) noexcept {
-  std::shared_ptr<pending_waits>* const place = waits_of(client);
-  auto* const waits = place ? dynamic_cast<asio_waits*>(place->get()) : nullptr;
-  return waits && waits->executor() ? waits : nullptr;
-}
-// The system's where none serves it: what is refused is told somewhere.
-inline asio::any_io_executor executor_of(const std::shared_ptr<gar_client>& client) noexcept {
-  const asio_waits* const waits = served_waits(client);
-  return waits ? waits->executor() : asio::any_io_executor(asio::system_executor());
-}
 
 struct start_async_wait {
   using executor_type = asio::any_io_executor;
@@ -386,7 +124,8 @@ class asio_client : public client {
 
   explicit asio_client(executor_type on, const client_options& options = {})
       : asio_client(std::move(on), client(options)) {}
-  // A client that there is, whose completions nobody takes.
+  // Serves a client that is open already. Throws InvalidArgument where its completions are taken by
+  // another: a gar::driver, or a context under which waits are pending.
   asio_client(executor_type on, client shared) : client(std::move(shared)) {
     std::shared_ptr<detail::pending_waits>* const place = detail::waits_of(shared_client());
     if (place && !*place) {
@@ -397,7 +136,7 @@ class asio_client : public client {
     if (waits && waits->move_to(std::move(on))) return;
     throw failure(GAR_E_INVALID_ARGUMENT, "client: its completions are taken by another already");
   }
-  // Either, on a context.
+  // The same two, given a context in place of its executor.
   template <
       class Context, class Client = client_options,
       class = std::enable_if_t<std::is_convertible_v<Context&, boost::asio::execution_context&>>>
