@@ -12,7 +12,8 @@
 // gar_report).
 //
 // Errors: those of gar.h as gar::error_category(); a wait that was cancelled ends with Asio's own
-// operation_aborted. TimedOut compares equal to boost::system::errc::timed_out, Closed to
+// operation_aborted. What gar_wait_async refused gar_last_error tells in full, on the thread that
+// called async_wait. TimedOut compares equal to boost::system::errc::timed_out, Closed to
 // operation_canceled. A stream of another client, or of one that no context serves, is
 // InvalidArgument.
 //

@@ -23,7 +23,13 @@ inline const boost::system::error_category& error_category() noexcept {
    public:
     const char* name() const noexcept override { return "gar"; }
     std::string message(int number) const override {
-      return std::string(gar_error_name(number)) + ": " + error_summary(number);
+      std::string said = std::string(gar_error_name(number)) + ": " + error_summary(number);
+      if (number == GAR_E_INVALID_ARGUMENT) {  // a code has no room for which it was
+        said +=
+            ": a number never recorded, a stream moved from, an option out of range, or a client "
+            "that no context serves";
+      }
+      return said;
     }
     boost::system::error_condition default_error_condition(int number) const noexcept override {
       namespace errc = boost::system::errc;
