@@ -41,6 +41,10 @@ std::optional<uint64_t> count_field(const json::value& from, std::string_view pa
   return number;
 }
 
+uint64_t count_or_0(const json::value& from, std::string_view path) {
+  return count_field(from, path).value_or(0);
+}
+
 std::string count_text(const json::value& from, std::string_view path) {
   const auto number = count_field(from, path);
   return number ? std::to_string(*number) : "?";

@@ -23,6 +23,7 @@ std::string text_field(const boost::json::value& from, std::string_view path);
 std::optional<std::string> optional_text_field(const boost::json::value& from,
                                                std::string_view path);
 std::optional<uint64_t> count_field(const boost::json::value& from, std::string_view path);
+uint64_t count_or_0(const boost::json::value& from, std::string_view path);
 // As digits; "?" where there is no count.
 std::string count_text(const boost::json::value& from, std::string_view path);
 bool flag_field(const boost::json::value& from, std::string_view path);

@@ -13,15 +13,8 @@
 #include "lib/core/error.hpp"
 
 namespace gar {
-namespace {
 
 namespace json = boost::json;
-
-uint64_t count_or_0(const json::value& from, std::string_view name) {
-  return count_field(from, name).value_or(0);
-}
-
-}  // namespace
 
 // In order, whatever came.
 struct chrome_trace::times {

@@ -57,7 +57,7 @@ json::object event_lines::request() const {
 
 std::string event_lines::take(const json::value& answer, uint64_t wall_ns) {
   std::string lines;
-  const uint64_t log = count_field(answer, "log").value_or(0);
+  const uint64_t log = count_or_0(answer, "log");
   if (log_ != 0 && log != log_) {
     lines = notice("restarted", "gard was restarted; its events begin anew", {}, wall_ns);
     log_ = log;
@@ -66,12 +66,12 @@ std::string event_lines::take(const json::value& answer, uint64_t wall_ns) {
     return lines;
   }
   log_ = log;
-  if (after_ && count_field(answer, "lost").value_or(0) > 0) {
+  if (after_ && count_or_0(answer, "lost") > 0) {
     const uint64_t lost = *count_field(answer, "lost");
     lines += notice("lost", fmt::format("{} events were pushed out unread", lost), {{"lost", lost}},
                     wall_ns);
   }
-  const uint64_t now_ns = count_field(answer, "now_ns").value_or(0);
+  const uint64_t now_ns = count_or_0(answer, "now_ns");
   for (const json::value& event : list_field(answer, "events")) {
     const uint64_t at_ns = count_field(event, "at_ns").value_or(now_ns);
     const uint64_t age_ns = now_ns > at_ns ? now_ns - at_ns : 0;

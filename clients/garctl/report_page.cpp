@@ -64,10 +64,6 @@ svg { display: block; width: 100%; height: auto; } svg text { fill: var(--dim); 
 .warning { border-left: .3rem solid var(--warn); padding-left: .7rem; margin: .8rem 0; }
 )";
 
-uint64_t count_or_0(const json::value& from, std::string_view path) {
-  return count_field(from, path).value_or(0);
-}
-
 std::string shown(const json::value& from, std::string_view path) {
   return html_text(text_field(from, path));
 }

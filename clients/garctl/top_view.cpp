@@ -46,10 +46,6 @@ std::string short_or_dash(const std::optional<uint64_t>& ns) {
   return ns ? short_ns(*ns) : "-";
 }
 
-uint64_t count_or_0(const json::value& from, std::string_view path) {
-  return count_field(from, path).value_or(0);
-}
-
 double per_second(uint64_t now, uint64_t before, double seconds) {
   return now > before && seconds > 0 ? static_cast<double>(now - before) / seconds : 0;
 }

@@ -38,7 +38,7 @@ class tracer {
         break;
       }
       if (into_.add(*part)) name();  // who comes and leaves meanwhile too
-      lost_ = count_field(*part, "lost").value_or(0);
+      lost_ = count_or_0(*part, "lost");
       // Without the field it is another version's answer, and no other will have it.
       if (flag_field(*part, "ended") || !field_at(*part, "ended")) break;
       if (list_field(*part, "waits").empty()) {
@@ -89,7 +89,7 @@ int trace(const command_line& line, terminal& with) {
   const auto* answer = std::get_if<json::value>(&begun);
   if (!answer) return print_failure(begun, with);
   tracer reads(*link, **file);
-  const auto failed = reads.read(count_field(*answer, "trace").value_or(0));
+  const auto failed = reads.read(count_or_0(*answer, "trace"));
   if (failed && reads.waits() == 0) return print_failure(*failed, with);
   if (const auto wrong = (*file)->keep()) return print_cannot_write(line.output, *wrong, with);
   say(line, reads, with);

@@ -172,7 +172,7 @@ std::string point_name(const json::value& from) {
 
 std::string warning_lines(const json::value& warning, size_t indent, const paint& colours) {
   if (!warning.is_object()) return {};
-  const uint64_t code = count_field(warning, "code").value_or(0);
+  const uint64_t code = count_or_0(warning, "code");
   const std::string pad(indent, ' ');
   std::string lines = pad +
                       colours.yellow(fmt::format("{:#06x} {}", code, text_field(warning, "name"))) +
