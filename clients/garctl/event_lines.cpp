@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <boost/json/serialize.hpp>
 #include <ctime>
 
@@ -55,30 +56,57 @@ json::object event_lines::request() const {
   return asked;
 }
 
-std::string event_lines::take(const json::value& answer, uint64_t wall_ns) {
-  std::string lines;
+std::string event_lines::take(const json::value& answer, uint64_t wall_ns, std::string_view from) {
   const uint64_t log = count_or_0(answer, "log");
   if (log_ != 0 && log != log_) {
-    lines = notice("restarted", "gard was restarted; its events begin anew", {}, wall_ns);
-    log_ = log;
-    after_ = 0;
-    more_ = true;
-    return lines;
+    begin_anew(log, from);
+    seen_ns_ = 0;
+    return notice("restarted", "gard was restarted; its events begin anew", {}, wall_ns);
+  }
+  if (log_ != 0 && from != from_) {
+    begin_anew(log, from);
+    again_ = true;
+    return {};
   }
   log_ = log;
-  if (after_ && count_or_0(answer, "lost") > 0) {
-    const uint64_t lost = *count_field(answer, "lost");
-    lines += notice("lost", fmt::format("{} events were pushed out unread", lost), {{"lost", lost}},
-                    wall_ns);
-  }
+  from_ = from;
+  return take_events(answer, wall_ns);
+}
+
+// The answer was asked for by a number that meant something else.
+void event_lines::begin_anew(uint64_t log, std::string_view from) {
+  log_ = log;
+  from_ = from;
+  after_ = 0;
+  more_ = true;
+  again_ = false;
+}
+
+std::string event_lines::take_events(const json::value& answer, uint64_t wall_ns) {
   const uint64_t now_ns = count_or_0(answer, "now_ns");
+  const uint64_t next = count_field(answer, "next").value_or(after_.value_or(0));
+  uint64_t before = after_.value_or(0);
+  uint64_t last_ns = now_ns;
+  uint64_t shown = 0;
+  std::string lines;
   for (const json::value& event : list_field(answer, "events")) {
-    const uint64_t at_ns = count_field(event, "at_ns").value_or(now_ns);
+    const uint64_t at_ns = last_ns = count_field(event, "at_ns").value_or(now_ns);
+    if (again_ && at_ns <= seen_ns_) {
+      before = count_or_0(event, "number");
+      continue;
+    }
     const uint64_t age_ns = now_ns > at_ns ? now_ns - at_ns : 0;
     lines += line_of(event, wall_ns > age_ns ? wall_ns - age_ns : 0);
+    ++shown;
   }
-  after_ = count_field(answer, "next").value_or(after_.value_or(0));
+  // Of numbers that are missing in front of the first one shown, some may have been shown.
+  const uint64_t missing = next - std::min(next, before + shown);
+  const uint64_t lost = again_ ? missing : after_ ? count_or_0(answer, "lost") : 0;
+  if (lost > 0) lines.insert(0, lost_line(lost, wall_ns));
+  after_ = next;
   more_ = flag_field(answer, "more");
+  seen_ns_ = std::max(seen_ns_, more_ ? last_ns : now_ns);
+  again_ = again_ && more_;
   return lines;
 }
 
@@ -98,6 +126,12 @@ std::string event_lines::line_of(const json::value& event, uint64_t wall_ns) con
   const std::string text = text_field(event, "text");
   if (!text.empty() && text != "?") line += ": " + text;
   return line + '\n';
+}
+
+std::string event_lines::lost_line(uint64_t lost, uint64_t wall_ns) const {
+  return notice("lost",
+                fmt::format("{}{} events were pushed out unread", again_ ? "up to " : "", lost),
+                {{"lost", lost}}, wall_ns);
 }
 
 std::string event_lines::notice(std::string_view what, std::string_view text, json::object fields,

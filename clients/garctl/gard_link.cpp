@@ -96,9 +96,9 @@ reply gard_link::ask(std::string_view op) const {
   return ask(json::object{{"op", op}});
 }
 
-reply gard_link::ask(const json::object& request) const {
+reply gard_link::ask(const json::object& request, std::string* answered_by) const {
   const std::vector<socket_candidate> none;
-  return try_all(control_, control_named_ ? none : clients_, json::serialize(request), nullptr);
+  return try_all(control_, control_named_ ? none : clients_, json::serialize(request), answered_by);
 }
 
 reply gard_link::change(const json::object& request) const {

@@ -71,12 +71,11 @@ class gard_link {
   // Questions: "status", "caps", "clients", "streams", "points", "version", "plan_show",
   // "metrics".
   reply ask(std::string_view op) const;
-  // The same with arguments.
-  reply ask(const boost::json::object& request) const;
+  // The same with arguments. `answered_by`, where given, becomes the path whose answer this is.
+  reply ask(const boost::json::object& request, std::string* answered_by = nullptr) const;
   // Requests that change something: `request` holds "op" and its arguments.
   reply change(const boost::json::object& request) const;
-  // One of the two sockets alone: do both lead to the same gard? `answered_by`, where given,
-  // becomes the path whose answer this is.
+  // One of the two sockets alone: do both lead to the same gard?
   reply ask_control(std::string_view op) const;
   reply ask_as_client(std::string_view op, std::string* answered_by = nullptr) const;
 

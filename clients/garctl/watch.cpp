@@ -5,9 +5,11 @@
 #include <ostream>
 #include <utility>
 
+#include "clients/garctl/absence.hpp"
 #include "clients/garctl/event_lines.hpp"
 #include "clients/garctl/gard_link.hpp"
 #include "clients/garctl/replies.hpp"
+#include "lib/linux/output_reader.hpp"
 #include "lib/linux/steady_clock.hpp"
 #include "lib/linux/thread_timer.hpp"
 
@@ -31,31 +33,29 @@ void sleep_for(duration d) {
 }  // namespace
 
 int watch(const command_line& line, terminal& with) {
-  const result<gard_link> link = gard_link::make({.control = line.control, .socket = {}});
+  result<gard_link> link = gard_link::make({.control = line.control, .socket = {}});
   if (!link) return print_usage_error(link.error(), with);
   const instant end = line.span ? steady_clock().now() + *line.span : instant::never();
   event_lines lines(line.json, with.out_paint);
   if (line.kept) lines.from_the_first();
+  absence gone(with);
   bool answered = false;
-  bool gone = false;
-  while (with.out && (!answered || steady_clock().now() < end)) {
-    const reply got = link->ask(lines.request());
+  while (with.out && !reader_left(with.out_fd) && (!answered || steady_clock().now() < end)) {
+    std::string by;
+    const reply got = link->ask(lines.request(), &by);
     const auto* answer = std::get_if<boost::json::value>(&got);
-    if (!answer && (!answered || std::holds_alternative<refusal>(got))) {
-      return print_failure(got, with);
-    }
+    if (!answer && !answered) return print_failure(got, with);
     if (!answer) {
-      if (!std::exchange(gone, true))
-        with.err << "garctl: gard is gone; waiting for the next one\n";
-      sleep_for(pause_without_gard);
+      gone.failed(got);
+      sleep_for(std::min(pause_without_gard, end - steady_clock().now()));
       continue;
     }
-    answered = true;
-    gone = false;
-    with.out << lines.take(*answer, wall_ns()) << std::flush;
+    gone.over();
+    if (!std::exchange(answered, true)) link->end_at(end);
+    with.out << lines.take(*answer, wall_ns(), by) << std::flush;
     if (!lines.more()) sleep_for(std::min(pause, end - steady_clock().now()));
   }
-  return status_fine;
+  return gone.status();
 }
 
 }  // namespace gar

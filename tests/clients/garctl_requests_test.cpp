@@ -222,6 +222,47 @@ TEST_F(garctl_requests, a_fallback_is_shown_with_its_number_and_remedy) {
   EXPECT_THAT(got.out, HasSubstr("Enable what is missing"));
 }
 
+// Ends what writes to it, as a pipe whose reader leaves, once it has this text.
+class read_until : public std::stringbuf {
+ public:
+  explicit read_until(std::string text) : text_(std::move(text)) {}
+
+ private:
+  int sync() override { return str().find(text_) == std::string::npos ? 0 : -1; }
+  std::string text_;
+};
+
+// Between two sockets' numbers a watch repeated events, or skipped them.
+TEST_F(garctl_requests, a_watch_that_goes_on_at_the_other_socket_shows_each_event_once) {
+  int asked = 0;
+  fake_gard control(control_, socket_type::stream, [&asked](const std::string&) -> std::string {
+    if (++asked > 1) return "HTTP/1.1";  // nobody that is gard
+    return R"({"ok":true,"result":{"log":9,"now_ns":50,"next":900,"lost":0,"more":false,)"
+           R"("events":[{"number":900,"at_ns":40,"event":"warning","text":"first"}]}})";
+  });
+  fake_gard clients(clients_, socket_type::seqpacket, [](const std::string& request) {
+    const bool all = request.find(R"("after":0)") != std::string::npos;
+    return R"({"ok":true,"result":{"log":9,"now_ns":60,"next":2,"lost":0,"more":false,"events":[)" +
+           std::string(all ? R"({"number":1,"at_ns":40,"event":"warning","text":"first"},)"
+                             R"({"number":2,"at_ns":55,"event":"warning","text":"second"})"
+                           : "") +
+           "]}}";
+  });
+  std::istringstream in;
+  read_until wrote("second");
+  std::ostream out(&wrote);
+  std::ostringstream err;
+  terminal with{in, out, err, paint(false), paint(false)};
+  command_line line = asking(verb::watch);
+  line.kept = true;
+  line.span = from_ms(30'000);
+  EXPECT_EQ(run_request(line, with), 0);
+  const std::string shown = wrote.str();
+  EXPECT_NE(shown.find("second"), std::string::npos) << shown;
+  EXPECT_EQ(shown.find("first"), shown.rfind("first")) << shown;
+  EXPECT_EQ(err.str(), "");
+}
+
 constexpr const char* one_wait =
     R"({"waits":[{"id":1,"client_id":2,"stream":3,"start_ns":1,"seen_ns":2,)"
     R"("notified_ns":3}],"lost":0)";

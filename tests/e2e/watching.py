@@ -3,6 +3,7 @@
 import json
 import signal
 import subprocess
+import time
 
 from node import eventually, require, test
 
@@ -72,6 +73,27 @@ def watch_ends_when_it_was_told_to(node):
     node.stop_gard()
     ended = node.run(node.build / "bin/garctl", "watch", "--for", "300ms")
     require(ended.returncode == 3 and "NotReachable" in ended.stderr, ended)
+
+
+@test
+def who_watches_a_gard_that_is_silent_ends_in_time(node):
+    node.start_gard()
+    begun = time.monotonic()
+    watching = [subprocess.Popen([node.build / "bin/garctl", *command, "--for", "4s"],
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE, text=True, env=node.environment)
+                for command in (("watch", "--kept"), ("top",))]
+    node.processes += watching
+    for each in watching:
+        require(each.stdout.readline(), "it has begun")
+    node.gard.send_signal(signal.SIGSTOP)
+    for each in watching:
+        _, said = each.communicate(timeout=30)
+        require(each.returncode == 3 and said == "garctl: gard is silent; asking on\n",
+                each.args, each.returncode, said)
+    # The last question is given half a second; the rest is a busy machine's.
+    require(time.monotonic() - begun < 4 + 0.5 + 5, "it ends in time", time.monotonic() - begun)
+    node.gard.send_signal(signal.SIGCONT)
 
 
 def held_to_the_format(trace):
