@@ -1,7 +1,8 @@
 #include "daemon/tracing.hpp"
 
+#include <fmt/core.h>
+
 #include <chrono>
-#include <string>
 
 namespace gar {
 
@@ -14,6 +15,7 @@ result<uint64_t> tracing::start(duration how_long, instant now) {
   on_ = true;
   to_(now_);
   end_after(how_long);
+  if (number_ == 0) first_ = number_ = now.ns / 1'000'000;
   return ++number_;
 }
 
@@ -40,7 +42,7 @@ bool tracing::set_anew() const {
 }
 
 result<tracing::part> tracing::read(uint64_t which, size_t most, instant now) {
-  if (!now_ || which != number_) return error(errc::Closed, {"trace " + std::to_string(which)});
+  if (!now_ || which != number_) return not_here(which);
   read_at_ = now;
   part p;
   // Looked at before the waits: what it lets go of was written before.
@@ -56,6 +58,14 @@ result<tracing::part> tracing::read(uint64_t which, size_t most, instant now) {
     forget_after(kept_for_);
   }
   return p;
+}
+
+error tracing::not_here(uint64_t which) const {
+  const bool own = which > first_ && which <= number_;
+  const char* why = !own              ? "which another gard began"
+                    : which < number_ ? "whose place a later one took"
+                                      : "which was read to its end or not in time";
+  return error(errc::Closed, {fmt::format("trace {}, {},", which, why)});
 }
 
 }  // namespace gar

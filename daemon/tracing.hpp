@@ -8,8 +8,8 @@
 // Invariants: the executor writes only while it is on; what it wrote is kept until it was read, or
 // a while; memory is had for one trace alone.
 // Threads: the io thread's. Blocking: never. Ownership: the trace is shared with the executor.
-// Errors: OutOfState: one is on or not read to its end, and is being read; Closed{which}: it is not
-// that one, or no longer.
+// Errors: OutOfState: one is on or not read to its end, and is being read; Closed{which and why}:
+// it is not that one, or no longer.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -35,7 +35,7 @@ class tracing {
           duration kept_for = from_ms(30'000))
       : kept_for_(kept_for), timer_(io), to_(std::move(to)) {}
 
-  // The trace's number.
+  // The trace's number: no other has it, of this gard or of another since the machine's start.
   result<uint64_t> start(duration how_long, instant now);
 
   struct part {
@@ -51,11 +51,13 @@ class tracing {
   void end_after(duration how_long);
   void forget_after(duration how_long);
   bool set_anew() const;
+  error not_here(uint64_t which) const;
 
   const duration kept_for_;
   boost::asio::steady_timer timer_;
   std::function<void(std::shared_ptr<wait_trace>)> to_;
   std::shared_ptr<wait_trace> now_;
+  uint64_t first_ = 0;  // the number before this gard's first
   uint64_t number_ = 0;
   instant read_at_;  // or begun
   bool on_ = false;

@@ -4,6 +4,7 @@
 
 #include <boost/json/serialize.hpp>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "clients/garctl/answer_fields.hpp"
@@ -25,9 +26,9 @@ class tracer {
  public:
   tracer(const gard_link& link, output_file& file) : link_(link), file_(file), into_(file.text()) {}
 
-  // nullopt: gard was read to the end of the trace, or the file takes no more. What was read before
-  // a failure is a whole trace too.
-  std::optional<reply> read(uint64_t which) {
+  // nullopt: gard was read to the end of the trace, or until `end`, or the file takes no more. What
+  // was read before a failure is a whole trace too.
+  std::optional<reply> read(uint64_t which, instant end) {
     name();  // who leaves before its first wait was read
     std::optional<reply> failed;
     while (!file_.failure()) {
@@ -41,6 +42,10 @@ class tracer {
       lost_ = count_or_0(*part, "lost");
       // Without the field it is another version's answer, and no other will have it.
       if (flag_field(*part, "ended") || !field_at(*part, "ended")) break;
+      if (steady_clock().now() >= end) {
+        overdue_ = true;
+        break;
+      }
       if (list_field(*part, "waits").empty()) {
         (void)thread_timer().sleep_until(steady_clock().now() + pause);
       }
@@ -51,6 +56,7 @@ class tracer {
   }
   uint64_t waits() const { return into_.waits(); }
   uint64_t lost() const { return lost_; }
+  bool overdue() const { return overdue_; }
 
  private:
   void name() {
@@ -64,6 +70,7 @@ class tracer {
   output_file& file_;
   chrome_trace into_;
   uint64_t lost_ = 0;
+  bool overdue_ = false;
 };
 
 void say(const command_line& line, const tracer& read, terminal& with) {
@@ -77,10 +84,17 @@ void say(const command_line& line, const tracer& read, terminal& with) {
   if (read.lost() > 0) with.out << fmt::format("{} more found no room\n", read.lost());
 }
 
+std::string_view end_of_trace(const reply& failed) {
+  const auto* nobody = std::get_if<unreachable>(&failed);
+  if (!nobody) return "the trace ends where it was last read\n";
+  return nobody->silent ? "the trace ends where gard fell silent\n"
+                        : "the trace ends where gard went\n";
+}
+
 }  // namespace
 
-int trace(const command_line& line, terminal& with) {
-  const result<gard_link> link = gard_link::make({.control = line.control, .socket = {}});
+int trace(const command_line& line, terminal& with, duration grace) {
+  result<gard_link> link = gard_link::make({.control = line.control, .socket = {}});
   if (!link) return print_usage_error(link.error(), with);
   const auto file = output_file::make(line.output);
   if (!file) return print_cannot_write(line.output, file.error(), with);
@@ -88,14 +102,20 @@ int trace(const command_line& line, terminal& with) {
   const reply begun = link->change({{"op", "trace"}, {"for_ms", ms}});
   const auto* answer = std::get_if<json::value>(&begun);
   if (!answer) return print_failure(begun, with);
+  const instant end = steady_clock().now() + *line.span + grace;
+  link->end_at(end);
   tracer reads(*link, **file);
-  const auto failed = reads.read(count_or_0(*answer, "trace"));
+  const auto failed = reads.read(count_or_0(*answer, "trace"), end);
   if (failed && reads.waits() == 0) return print_failure(*failed, with);
   if (const auto wrong = (*file)->keep()) return print_cannot_write(line.output, *wrong, with);
   say(line, reads, with);
+  if (reads.overdue()) {
+    with.err << "garctl: gard did not end the trace in time; it ends where it was last read\n";
+    return status_refused;
+  }
   if (!failed) return status_fine;
   (void)print_failure(*failed, with);
-  with.err << "the trace ends where gard went\n";
+  with.err << end_of_trace(*failed);
   return status_refused;
 }
 

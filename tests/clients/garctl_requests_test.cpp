@@ -9,6 +9,7 @@
 
 #include "clients/garctl/gard_link.hpp"
 #include "clients/garctl/requests.hpp"
+#include "clients/garctl/trace.hpp"
 #include "tests/clients/fake_gard.hpp"
 #include "tests/linux/temporary_directory.hpp"
 
@@ -24,13 +25,17 @@ struct outcome {
   std::string err;
 };
 
-outcome run(const command_line& line) {
+outcome captured(const std::function<int(terminal&)>& request) {
   std::istringstream in;
   std::ostringstream out;
   std::ostringstream err;
   terminal with{in, out, err, paint(false), paint(false)};
-  const int status = run_request(line, with);
+  const int status = request(with);
   return {status, out.str(), err.str()};
+}
+
+outcome run(const command_line& line) {
+  return captured([&line](terminal& with) { return run_request(line, with); });
 }
 
 class garctl_requests : public testing::Test {
@@ -268,7 +273,8 @@ constexpr const char* one_wait =
     R"("notified_ns":3}],"lost":0)";
 
 outcome trace_from(const std::string& control, const std::string& file,
-                   const std::function<std::string()>& next_part) {
+                   const std::function<std::string()>& next_part,
+                   duration grace = from_ms(60'000)) {
   fake_gard gard(control, socket_type::stream, [&](const std::string& request) -> std::string {
     if (request.find("trace_read") != std::string::npos) return next_part();
     return R"({"ok":true,"result":{"trace":1}})";
@@ -277,7 +283,13 @@ outcome trace_from(const std::string& control, const std::string& file,
   line.asked = verb::trace;
   line.span = from_ms(1);
   line.output = file;
-  return run(line);
+  return captured([&](terminal& with) { return trace(line, with, grace); });
+}
+
+void expect_whole_json(const std::string& file) {
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  EXPECT_TRUE(boost::json::parse(text.str()).is_object());
 }
 
 TEST_F(garctl_requests, a_trace_keeps_what_was_read_before_gard_went) {
@@ -286,14 +298,42 @@ TEST_F(garctl_requests, a_trace_keeps_what_was_read_before_gard_went) {
   const outcome got = trace_from(control_, file, [&asked]() -> std::string {
     if (++asked == 1)
       return R"({"ok":true,"result":)" + std::string(one_wait) + R"(,"ended":false}})";
-    return R"({"ok":false,"error":{"code":24,"name":"Closed","text":"trace 1","remedy":""}})";
+    return "HTTP/1.1";
   });
   EXPECT_EQ(got.status, 1);
   EXPECT_THAT(got.out, HasSubstr("1 waits in"));
   EXPECT_THAT(got.err, HasSubstr("the trace ends where gard went"));
-  std::ostringstream text;
-  text << std::ifstream(file).rdbuf();
-  EXPECT_TRUE(boost::json::parse(text.str()).is_object());
+  expect_whole_json(file);
+}
+
+// It was taken for a gard that went.
+TEST_F(garctl_requests, a_trace_whose_place_another_took_says_so) {
+  const std::string file = directory_.file("trace.json");
+  int asked = 0;
+  const outcome got = trace_from(control_, file, [&asked]() -> std::string {
+    if (++asked == 1)
+      return R"({"ok":true,"result":)" + std::string(one_wait) + R"(,"ended":false}})";
+    return R"({"ok":false,"error":{"code":40,"name":"Closed","text":"trace 1, whose place a )"
+           R"(later one took, is closed","remedy":""}})";
+  });
+  EXPECT_EQ(got.status, 1);
+  EXPECT_THAT(got.out, HasSubstr("1 waits in"));
+  EXPECT_THAT(got.err, HasSubstr("whose place a later one took"));
+  EXPECT_THAT(got.err, HasSubstr("the trace ends where it was last read"));
+  EXPECT_THAT(got.err, Not(HasSubstr("gard went")));
+  expect_whole_json(file);
+}
+
+TEST_F(garctl_requests, a_trace_that_gard_never_ends_is_ended_all_the_same) {
+  const std::string file = directory_.file("trace.json");
+  const auto part = [] {
+    return R"({"ok":true,"result":)" + std::string(one_wait) + R"(,"ended":false}})";
+  };
+  const outcome got = trace_from(control_, file, part, from_ms(20));
+  EXPECT_EQ(got.status, 1);
+  EXPECT_THAT(got.out, HasSubstr("waits in"));
+  EXPECT_THAT(got.err, HasSubstr("gard did not end the trace in time"));
+  expect_whole_json(file);
 }
 
 // A gard of another version that did not say whether it ended was asked for ever.

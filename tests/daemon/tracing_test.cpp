@@ -76,6 +76,29 @@ TEST_F(traced, one_that_nobody_reads_gives_way_to_the_next) {
   EXPECT_TRUE(traces_.read(which, 10, now_)->ended);
 }
 
+// A reader was told no more than that its trace is closed, and took gard for gone.
+TEST_F(traced, who_reads_one_that_is_not_here_is_told_why) {
+  const auto told = [this](uint64_t which) { return traces_.read(which, 10, now_).error().text(); };
+  EXPECT_NE(told(1).find("another gard began"), std::string::npos) << told(1);
+  const uint64_t left = *traces_.start(from_ms(600'000), now_);
+  now_ = now_ + from_ms(2'000);
+  const uint64_t which = *traces_.start(from_ms(1), now_);
+  EXPECT_NE(told(left).find("a later one took"), std::string::npos) << told(left);
+  EXPECT_NE(told(which + 1).find("another gard began"), std::string::npos) << told(which + 1);
+  run_until([&] { return !executor_; });
+  EXPECT_TRUE(traces_.read(which, 10, now_)->ended);
+  EXPECT_NE(told(which).find("read to its end"), std::string::npos) << told(which);
+}
+
+// Each gard counted from 1: a reader went on with the trace of another reader of the next gard.
+TEST_F(traced, has_a_number_that_no_earlier_gard_gave) {
+  const uint64_t which = *traces_.start(from_ms(10), now_);
+  tracing next{io_, [](const std::shared_ptr<wait_trace>&) {}};
+  const uint64_t other = *next.start(from_ms(10), now_ + from_ms(1'000));
+  EXPECT_NE(other, which);
+  EXPECT_EQ(next.read(which, 10, now_).error().code(), errc::Closed);
+}
+
 TEST_F(traced, is_not_over_before_the_executor_has_let_go_of_it) {
   let_go_ = false;
   const uint64_t which = *traces_.start(from_ms(1), now_);
