@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 
-from page import page, quiet_environment, run_checks
+from page import SOURCE, page, quiet_environment, run_checks
 
 OPTION = re.compile(r"^ +(?:-[a-zA-Z],)?(--[a-z][a-z-]*)", re.M)
 # Every command has these; a page has them once, among the program's own.
@@ -67,6 +67,50 @@ def main(gard, garctl, demo, bench):
         yield from compare_commands("garctl", page("garctl.1").commands(), command_helps(garctl),
                                     common)
 
+    def the_longest_trace_is_in_its_page():
+        longest = re.search(r"\d+s at most", help_of(garctl, "trace")).group()
+        if longest not in " ".join(page("garctl.1").part("COMMANDS")):
+            yield f"garctl.1: --help has {longest!r}, the page does not"
+
+    def item_of_garctl(section, name):
+        """The text of an item of garctl's page, with its requests."""
+        text = "\n".join(page("garctl.1").part(section))
+        return re.search(rf"^\.It {name}.*?(?=^\.It |^\.El)", text, re.M | re.S).group()
+
+    def keys_of_top_are_in_its_page():
+        keys = (SOURCE / "clients/garctl/top_view.cpp").read_text(encoding="utf-8")
+        taken = set(re.findall(r"^    case '(.)':$", keys, re.M))
+        written = item_of_garctl("COMMANDS", "Cm top")
+        shown = set(re.findall(r"^\.Ql (\S)", written, re.M))
+        if "the space bar" in written:
+            shown.add(" ")
+        yield from compare("top's keys", taken, shown)
+        if len(taken) < 10 or ("up_key" in keys) != ("arrows" in written):
+            yield "garctl.1: the arrows, or keys were not found"
+
+    # Without a gard: each command with what it needs.
+    needed = {"report": ["--output", "/nowhere/file"], "plan check": ["no plan"],
+              "trace": ["--for", "1ms", "--output", "/nowhere/file"], "plan set": ["x" * 600]}
+
+    def statuses(*more):
+        return {command: said(garctl, *command.split(), *needed.get(command, ()), *more)[0]
+                for command in command_helps(garctl)}
+
+    def commands_that_take_no_json_are_in_its_page():
+        item = item_of_garctl("DESCRIPTION", "Fl -json")
+        written = " ".join(re.findall(r"^Not for\n((?:\.Cm .*\n?)+)", item, re.M))
+        refusing = {command for command, status in statuses("--json").items() if status == 2}
+        yield from compare("--json", refusing, set(re.findall(r"\.Cm ([a-z ]+[a-z])", written)))
+
+    def commands_that_end_with_1_are_in_its_page():
+        written = item_of_garctl("EXIT STATUS", "1")
+        named = set(re.findall(r"^\.Cm ([a-z ]+[a-z])", written, re.M))
+        ended = {command for command, status in statuses().items() if status == 1}
+        for command in sorted(ended - named):
+            yield f"{command} ends with 1, which the page does not say"
+        if not set(needed) <= ended:
+            yield f"these end otherwise: {set(needed) - ended}"
+
     def findings_of_doctor_are_in_its_page():
         _, text = said(garctl, "doctor", "--json")
         found = {each["id"] for each in json.loads(text)}
@@ -96,6 +140,9 @@ def main(gard, garctl, demo, bench):
                 yield f"{program} --version: status {status}, {text!r}"
 
     return run_checks(options_of_programs_are_in_their_pages, commands_of_garctl_are_in_its_page,
+                      the_longest_trace_is_in_its_page, keys_of_top_are_in_its_page,
+                      commands_that_take_no_json_are_in_its_page,
+                      commands_that_end_with_1_are_in_its_page,
                       findings_of_doctor_are_in_its_page, commands_of_gar_bench_are_in_its_page,
                       cases_of_gar_bench_are_in_its_page, each_program_tells_its_version)
 
