@@ -17,12 +17,7 @@ namespace {
 namespace json = boost::json;
 using enum verdict;
 
-constexpr std::string_view no_gard = "no gard answers";
-
-// Fewer waits than this say nothing of a share, and a share below the other is no cost worth a
-// plan.
-constexpr uint64_t waits_least = 100;
-constexpr uint64_t late_percent_least = 10;
+constexpr uint64_t late_percent_least = 10;  // a smaller share is no cost worth a plan
 
 constexpr uint64_t backstop_us_least = 1000;  // each backstop asks the owner
 constexpr uint64_t margin_us_most = 1'000'000;
@@ -38,10 +33,6 @@ std::string text_of(const std::vector<attempt>& tried) {
 bool any_says(const std::vector<attempt>& tried, std::string_view why) {
   return std::any_of(tried.begin(), tried.end(),
                      [&](const attempt& each) { return each.why.find(why) != std::string::npos; });
-}
-
-finding without_gard() {
-  return {.what = std::string(no_gard)};
 }
 
 // The clients' socket that a program here finds first.
@@ -212,7 +203,7 @@ finding judge_late_waits(const node_seen& seen) {
   const auto running = optional_text_field(status, "plan.running");
   if (!late || !parked || !running) return {.what = "gard does not say how waits ended"};
   const uint64_t all = *late + *parked;
-  if (all < waits_least) {
+  if (all < judged_waits_least) {
     return {.what = fmt::format("{} waits have parked or slept so far, too few to tell", all)};
   }
   const uint64_t percent = *late * 100 / all;

@@ -25,7 +25,6 @@ constexpr uint64_t load_percent_most = 50;
 constexpr duration clock_reading_most{150};  // the vDSO takes 20 to 50 ns, a system call more
 constexpr duration in_line_most = from_us(50);
 constexpr uint64_t runs_least = 100;
-constexpr uint64_t waits_least = 100;
 
 std::string shown(duration d) {
   return readable_ns(d.ns);
@@ -38,10 +37,6 @@ bool is_busy(const node_seen& seen) {
 bool is_much_less(duration held, duration as_is) {
   const duration saved = as_is - held;
   return saved >= saved_least && saved.ns * 100 >= as_is.ns * saved_percent_least;
-}
-
-finding without_gard() {
-  return {.what = "no gard answers"};
 }
 
 // ---- words ------------------------------------------------------------------------------------
@@ -65,7 +60,7 @@ std::optional<word_wait_report> word_wait_of(const node_seen& seen) {
 void add_cpu_of_waits(const json::value& status, finding& to) {
   const auto cpu_ms = count_field(status, "process.cpu_ms");
   const auto ended = count_field(status, "waits.completed");
-  if (!cpu_ms || !ended || *ended < waits_least) return;
+  if (!cpu_ms || !ended || *ended < judged_waits_least) return;
   const duration each = from_ms(*cpu_ms) / *ended;
   to.measured = fmt::format("gard took {} of CPU for each of {} waits", shown(each), *ended);
   to.figures = {{"gard_cpu_of_a_wait_ns", each.ns}, {"waits", *ended}};
@@ -251,8 +246,7 @@ finding judge_cpu_sleep(const node_seen& seen) {
     found.what = "whether deep sleep costs here shows only while the machine has less to do";
     return found;
   }
-  const duration saved = timing.wake - *timing.wake_held;
-  const bool much = saved >= saved_least && saved.ns * 100 >= timing.wake.ns * saved_percent_least;
+  const bool much = is_much_less(*timing.wake_held, timing.wake);
   found.is = much ? costs : good;
   found.what =
       much ? "CPUs sleep deeply between waits; keeping them awake while waits are due costs "

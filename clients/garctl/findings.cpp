@@ -27,6 +27,10 @@ std::vector<finding> judge(const node_seen& seen) {
   return findings;
 }
 
+finding without_gard() {
+  return {.what = "no gard answers"};
+}
+
 std::optional<bands> plan_of(const node_seen& seen) {
   if (!seen.gard.answered()) return check_plan(plan_as_shipped).parsed;
   const auto running = optional_text_field(seen.gard.status, "plan.running");

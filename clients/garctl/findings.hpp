@@ -59,6 +59,12 @@ std::span<const finding_rule> finding_rules();
 
 std::vector<finding> judge(const node_seen& seen);
 
+// Fewer waits than this say nothing of a share or a mean.
+inline constexpr uint64_t judged_waits_least = 100;
+
+// What a rule about gard answers where there is none.
+finding without_gard();
+
 // What rules of several subjects ask: the plan that runs, else the one as shipped; and what gard
 // says of a capability, else what garctl found. Nothing where gard answered and did not say.
 std::optional<bands> plan_of(const node_seen& seen);
