@@ -65,8 +65,7 @@ int change(const command_line& line, const json::object& request, terminal& with
   return status;
 }
 
-// ---- version, caps
-// ------------------------------------------------------------------------------------
+// ---- version, caps ------------------------------------------------------------------------------
 
 int show_version(const command_line& line, terminal& with) {
   const result<gard_link> link = link_of(line);
