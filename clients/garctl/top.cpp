@@ -44,7 +44,7 @@ std::string failure_text(const reply& got) {
   return std::get<unreachable>(got).silent ? "gard is silent" : "gard is not reachable";
 }
 
-void print_page(const top_view& view, terminal& with) {
+void print_page(top_view& view, terminal& with) {
   const auto lines = view.lines(page_columns, SIZE_MAX);
   for (size_t i = 0; i + 1 < lines.size(); ++i) with.out << lines[i].text << '\n';
   with.out << std::endl;

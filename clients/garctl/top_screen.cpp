@@ -48,7 +48,7 @@ top_screen::~top_screen() {
   ::endwin();
 }
 
-void top_screen::draw(const top_view& view) {
+void top_screen::draw(top_view& view) {
   ::erase();
   const int rows = getmaxy(::stdscr);
   const int columns = getmaxx(::stdscr);

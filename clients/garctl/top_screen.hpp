@@ -20,7 +20,7 @@ class top_screen {
   top_screen(const top_screen&) = delete;
   top_screen& operator=(const top_screen&) = delete;
 
-  void draw(const top_view& view);
+  void draw(top_view& view);
   std::optional<int> key_within(duration patience);
   // Somebody asked the program to end.
   bool interrupted() const;

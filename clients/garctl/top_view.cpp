@@ -315,7 +315,7 @@ std::string top_view::row_text(const row& r, size_t columns) const {
                      short_or_dash(r.told_p99_ns), fmt::format("{:.2f}", r.given));
 }
 
-std::vector<top_view::line> top_view::lines(size_t columns, size_t rows) const {
+std::vector<top_view::line> top_view::lines(size_t columns, size_t rows) {
   std::vector<line> all = head(columns);
   std::vector<const row*> shown;
   for (const row& r : rows_) {

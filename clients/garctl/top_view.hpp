@@ -58,7 +58,7 @@ class top_view {
   bool key(int c);
 
   // At most so many lines, none wider than so many columns.
-  std::vector<line> lines(size_t columns, size_t rows) const;
+  std::vector<line> lines(size_t columns, size_t rows);
 
  private:
   enum class order : uint8_t { name, rate, pending, oldest, told, given };
@@ -96,8 +96,7 @@ class top_view {
   bool filtering_ = false;
   std::string filter_;
   size_t scrolled_ = 0;
-  mutable size_t scroll_max_ =
-      0;  // of the lines that were asked for last: what the keys start from
+  size_t scroll_max_ = 0;  // of the lines asked for last: what the keys start from
   std::string failure_;
   uint64_t last_ns_ = 0;  // 0: no look of this list yet
   std::map<std::string, counts> before_;
