@@ -415,6 +415,26 @@ async def test_a_stream_that_cannot_settle_keeps_no_other_from_closing():
 
 
 @in_loop
+async def test_what_no_close_of_a_stream_was_told_the_close_of_the_client_is():
+    busy = Busy(2)
+    await busy.__aenter__()
+    for device, stream in zip(busy.devices, busy.streams):
+        device.fault("error", 700)
+        device.submit(0, busy.hold)
+        stream.record()
+    given_up, told = (asyncio.ensure_future(stream.close()) for stream in busy.streams)
+    await turns()
+    given_up.cancel()
+    busy.hold.set()
+    with pytest.raises(garclient.SettleFailed) as failure:
+        await told
+    await eventually(lambda: all(stream._end.is_reached for stream in busy.streams), "their ends")
+    with pytest.raises(garclient.SettleFailed) as other:
+        await busy.client.close()
+    assert other.value is not failure.value
+
+
+@in_loop
 async def test_a_client_that_was_closed_can_be_entered_again():
     busy = Busy()
     busy.hold.set()

@@ -77,8 +77,8 @@ class Client:
 
     async def close(self) -> None:
         """Closes every stream, then the connection. Pending waits end with Closed. Whatever it
-        raises, the first SettleFailed of a stream or that its task was cancelled, it raises after
-        all of them are closed."""
+        raises, it raises after all of them are closed: that its task was cancelled, or the first
+        SettleFailed of a stream that no `Stream.close` has told."""
         await self._session.close()
 
     # ---- What programs call.

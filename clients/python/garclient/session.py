@@ -16,7 +16,7 @@ import os
 import threading
 import time
 from dataclasses import dataclass
-from typing import Any, Coroutine, Dict, List, Optional, Set
+from typing import Any, Coroutine, Dict, List, Optional
 
 from . import frames, sockets
 from .closing import StreamEnd, ended
@@ -77,7 +77,8 @@ class Session:
         self._own_words = OwnWords()
         self._mappings = Mappings()
         self._streams: Dict[Source, StreamEnd] = {}
-        self._ends: Set[asyncio.Task[None]] = set()  # of streams that are being closed
+        # Of streams: those in the making, and those whose failure nobody was told.
+        self._ends: Dict[asyncio.Task[None], None] = {}
         self._asked: Dict[Source, Link] = {}
 
     # ---- Beginning and end.
@@ -117,9 +118,10 @@ class Session:
 
     async def _close(self) -> None:
         # Only a loop that ends cancels this task, with all others; what was begun goes on.
-        ends = [*self._ends, *(end.begin() for end in list(self._streams.values()))]
+        for end in list(self._streams.values()):
+            end.begin()
         try:
-            await ended(ends)
+            await ended(self._ends)
             if self._joining is not None:
                 self._joining.cancel()
                 await ended([self._joining])
@@ -130,7 +132,8 @@ class Session:
         finally:
             self.host.close()
             self._closing = None
-        for failure in [end.exception() for end in ends if not end.cancelled()]:
+        untold, self._ends = self._ends, {}
+        for failure in [end.exception() for end in untold]:
             if failure is not None:
                 raise failure
 
@@ -139,9 +142,17 @@ class Session:
         self._streams.pop(source, None)
         self._asked.pop(source, None)
         task = self.loop.create_task(end)
-        self._ends.add(task)
-        task.add_done_callback(self._ends.discard)
+        self._ends[task] = None
+        task.add_done_callback(self._reached)
         return task
+
+    def _reached(self, end: asyncio.Task[None]) -> None:
+        if end.cancelled() or end.exception() is None:
+            self._ends.pop(end, None)
+
+    def told(self, end: asyncio.Task[None]) -> None:
+        """Somebody knows how it failed."""
+        self._ends.pop(end, None)
 
     # ---- The link.
 

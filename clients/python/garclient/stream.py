@@ -105,7 +105,12 @@ class Stream:
         landed, so its pages stay until the process ends; the stream is closed all the same."""
         if not self._end.is_reached:
             self._session.check_loop()
-        await asyncio.shield(self._end.begin())
+        end = self._end.begin()
+        try:
+            await asyncio.shield(end)
+        except Exception:
+            self._session.told(end)
+            raise
 
     async def __aenter__(self) -> Stream:
         return self
