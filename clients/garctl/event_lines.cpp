@@ -123,8 +123,8 @@ std::string event_lines::line_of(const json::value& event, uint64_t wall_ns) con
   std::string line = colours_.faint(clock_text(wall_ns)) + "  " +
                      (is_bad(name) ? colours_.yellow(padded) : padded) + "  " + who_text(event);
   if (const auto stream = count_field(event, "stream")) line += fmt::format("  stream {}", *stream);
-  const std::string text = text_field(event, "text");
-  if (!text.empty() && text != "?") line += ": " + text;
+  const auto text = optional_text_field(event, "text");
+  if (text && !text->empty()) line += ": " + *text;
   return line + '\n';
 }
 

@@ -55,8 +55,8 @@ std::string word_wait_line(const json::value& status, const paint& colours) {
   const bool hardware = flag_field(status, "word_wait.hardware");
   std::string text = text_field(status, "word_wait.kind");
   if (text != "none") text += hardware ? ", in hardware" : ", no hardware";
-  const std::string why = text_field(status, "word_wait.why");
-  if (!why.empty() && why != "?") text += ": " + why;
+  const auto why = optional_text_field(status, "word_wait.why");
+  if (why && !why->empty()) text += ": " + *why;
   return named_line("word wait", text, colours);
 }
 

@@ -40,6 +40,16 @@ TEST_F(event_text, a_line_has_the_time_of_day_who_and_what) {
             "11:59:59.500  stream_opened     trainer (7)  stream 2: end\n");
 }
 
+TEST_F(event_text, a_text_is_shown_whatever_it_says_and_left_out_where_there_is_none) {
+  event_lines lines(false, paint(false));
+  EXPECT_EQ(lines.take(json::parse(answer(event("?"), 1)), noon_ns),
+            "11:59:59.500  stream_opened     trainer (7)  stream 2: ?\n");
+  json::value silent = json::parse(answer(event(""), 2));
+  EXPECT_EQ(lines.take(silent, noon_ns), "11:59:59.500  stream_opened     trainer (7)  stream 2\n");
+  silent.at("events").at(0).as_object().erase("text");
+  EXPECT_EQ(lines.take(silent, noon_ns), "11:59:59.500  stream_opened     trainer (7)  stream 2\n");
+}
+
 TEST_F(event_text, what_a_client_named_itself_cannot_command_the_terminal) {
   event_lines lines(false, paint(false));
   const std::string line = lines.take(json::parse(answer(event("\\u001b[2J\\u009b"), 1)), noon_ns);
