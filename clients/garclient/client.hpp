@@ -116,6 +116,8 @@ class client {
   bool serve();
   bool serve_link();
   bool serve_joining();
+  void take_begun();
+  bool has_begun() const;
   instant due() const;
   size_t watched(std::span<watched_fd> into) const;
   void answer_probes(link& from, const std::vector<proto::probe_entry>& probes);
@@ -212,6 +214,7 @@ class client {
   std::condition_variable joined_;
   std::shared_ptr<link> link_;
   bool joining_now_ = false;
+  std::optional<joining> begun_;  // for the service thread to take, which needs no memory
 
   mutable std::mutex streams_lock_;
   uint64_t next_stream_id_ = 1;

@@ -21,14 +21,11 @@ void client::want_link(duration patience) {
     const instant now = steady_clock().now();
     std::optional<handshake> hands = attachment_->begin(now);
     if (!hands || !service_.start()) return;
-    const auto begun = std::make_shared<joining>(
-        joining{std::move(*hands), now + duration{proto::handshake_ns_max}});
     lock.lock();
     if (joining_now_) return;
+    begun_.emplace(joining{std::move(*hands), now + duration{proto::handshake_ns_max}});
     joining_now_ = true;
-    lock.unlock();
-    service_.post([this, begun] { joining_.emplace(std::move(*begun)); });
-    lock.lock();
+    service_.need_by({});
   }
   if (!patience) return;
   joined_.wait_for(lock, std::chrono::nanoseconds(patience.ns), [this] { return !joining_now_; });
@@ -75,7 +72,20 @@ bool client::serve() {
   return step_due() || served || joined;
 }
 
+void client::take_begun() {
+  std::lock_guard lock(link_lock_);
+  if (!begun_) return;
+  joining_.emplace(*std::move(begun_));
+  begun_.reset();
+}
+
+bool client::has_begun() const {
+  std::lock_guard lock(link_lock_);
+  return begun_.has_value();
+}
+
 bool client::serve_joining() {
+  take_begun();
   if (!joining_) return false;
   if (service_.take_ready(joining_->hands.fd())) {
     const result<bool> complete = joining_->hands.receive();
@@ -122,7 +132,7 @@ instant client::due() const {
   const std::shared_ptr<link> at = live_link();
   const instant sends = at ? at->sends_due() : instant::never();
   const instant joins = joining_ ? joining_->deadline : instant::never();
-  if (broken_link()) return {};
+  if (has_begun() || broken_link()) return {};
   return std::min({sends, joins, async_.earliest()});
 }
 

@@ -39,14 +39,14 @@ class without_memory : public ::testing::TestWithParam<uint32_t> {
     std::string pattern = std::filesystem::temp_directory_path() / "garclient-XXXXXX";
     ASSERT_NE(mkdtemp(pattern.data()), nullptr);
     directory_ = pattern;
+    path_ = directory_ + "/gard.sock";
   }
   void TearDown() override {
     gar_close(client_);
     gard_.reset();
     std::filesystem::remove_all(directory_);
   }
-  void start() {
-    const std::string path = directory_ + "/gard.sock";
+  void run_gard() {
     gard_script s;
     s.ring_entries = GetParam();
     s.plan = "flag:park_us=1000,backstop_us=1000000";
@@ -55,10 +55,13 @@ class without_memory : public ::testing::TestWithParam<uint32_t> {
       if (own_device* const works = works_) works->run_all();
       return false;
     };
-    gard_ = std::make_unique<scripted_gard>(path, s);
+    gard_ = std::make_unique<scripted_gard>(path_, s);
+  }
+  void start() {
+    run_gard();
     gar_client_options o{};
     o.struct_bytes = sizeof(o);
-    o.socket_path = path.c_str();
+    o.socket_path = path_.c_str();
     o.flags = GAR_CLIENT_NEED_DAEMON;
     ASSERT_EQ(gar_connect(&o, &client_), 0) << last_text();
   }
@@ -117,6 +120,7 @@ class without_memory : public ::testing::TestWithParam<uint32_t> {
   }
 
   std::string directory_;
+  std::string path_;
   own_device device_;  // whose pages are mapped
   std::list<queue> queues_;
   std::atomic<own_device*> works_{nullptr};
@@ -288,6 +292,36 @@ TEST_P(without_memory, the_end_of_a_client_closes_its_streams) {
   EXPECT_EQ(q.device.done, q.device.armed) << "it was settled";
   EXPECT_EQ(device_.unmaps, device_.maps);
   EXPECT_EQ(gard_->await<proto::bye>(1).size(), 1u);
+}
+
+TEST_P(without_memory, a_program_joins_the_next_gard_whatever_became_of_the_first_try) {
+  start();
+  queue& q = open();
+  const uint64_t sequence = record(q);
+  q.device.run_all();
+  int failed = 0;
+  const auto mode_is = [this](int mode) { return gar_mode(client_) == mode; };
+  const auto wait = [&] { (void)gar_wait(q.stream, sequence, nullptr, nullptr); };
+  for (uint64_t n = 0; n < allocations_most; ++n) {
+    gard_->die();
+    ASSERT_TRUE(comes_to_hold([&] { return mode_is(GAR_MODE_IN_PROCESS); }));
+    run_gard();
+    bool once = false;
+    // Not every wait tries.
+    ASSERT_TRUE(comes_to_hold([&] {
+      once = with_failure_at(n, wait);
+      return once || mode_is(GAR_MODE_DAEMON);
+    }));
+    failed += once;
+    ASSERT_TRUE(comes_to_hold([&] {
+      wait();
+      return mode_is(GAR_MODE_DAEMON);
+    })) << "after a failure of allocation "
+        << n;
+  }
+  EXPECT_GT(failed, 3);
+  EXPECT_LT(failed, static_cast<int>(allocations_most));
+  EXPECT_EQ(gar_stream_close(q.stream), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(transports, without_memory, testing::Values(0u, 64u),
