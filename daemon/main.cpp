@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <memory>
@@ -123,6 +124,17 @@ class gard {
  public:
   gard(options asked, loaded_config loaded)
       : asked_(std::move(asked)), loaded_(std::move(loaded)) {}
+  // The engine's stop calls the servers, so it comes before their end.
+  ~gard() {
+    try {
+      if (node_) node_->stop();
+    } catch (const std::exception&) {
+      // No memory, mostly. Those who wait go on by themselves when the process is gone.
+      std::_Exit(internal_status);
+    }
+  }
+  gard(const gard&) = delete;
+  gard& operator=(const gard&) = delete;
 
   int run() {
     result<handed_sockets> handed = take_handed_sockets();
@@ -331,6 +343,11 @@ int check_config(const options& asked, config values) {
   return std::fflush(stdout) == 0 ? 0 : internal_status;
 }
 
+int failed(const std::exception& why) {
+  log(log_level::error, fmt::format("gard failed: {}", why.what()));
+  return internal_status;
+}
+
 int run(int count, const char* const* arguments) {
   std::variant<options, ended> parsed = parse_options(count, arguments);
   if (const ended* end = std::get_if<ended>(&parsed)) {
@@ -345,7 +362,13 @@ int run(int count, const char* const* arguments) {
   if (!loaded) return fatal(loaded.error());
   set_log_level(loaded->values.log_level);
   if (asked.check_config) return check_config(asked, std::move(loaded->values));
-  return gard(std::move(asked), std::move(*loaded)).run();
+  gard daemon(std::move(asked), std::move(*loaded));
+  try {
+    return daemon.run();
+  } catch (const std::exception& broken) {
+    // Said before the clean-up, which may fail for the same cause.
+    return failed(broken);
+  }
 }
 
 }  // namespace
@@ -355,7 +378,6 @@ int main(int count, char** arguments) {
   try {
     return gar::run(count, arguments);
   } catch (const std::exception& broken) {
-    gar::log(gar::log_level::error, fmt::format("gard failed: {}", broken.what()));
-    return gar::internal_status;
+    return gar::failed(broken);
   }
 }

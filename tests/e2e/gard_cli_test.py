@@ -7,6 +7,7 @@ import contextlib
 import fcntl
 import os
 import pathlib
+import resource
 import shutil
 import signal
 import socket
@@ -307,6 +308,26 @@ class Signals(unittest.TestCase):
             self.assertEqual(gard.result({"op": "reload"})["file"], gard.config)
             gard.logs("take effect with the next start")
             self.assertEqual(gard.result({"op": "status"})["executor"]["requested"], "gpu-reactor")
+
+
+class Failing(unittest.TestCase):
+    def test_without_memory_it_says_so_and_ends_with_70(self):
+        # Its end called servers that were gone: 139, and no word of the cause.
+        # One arena: what the others have reserved needs no further address space.
+        one_arena = {"GLIBC_TUNABLES": "glibc.malloc.arena_max=1"}
+        for kind in ("gpu-reactor", "io-uring", "naive"):
+            config = f"[executor]\nkind = '{kind}'\n"
+            with (self.subTest(kind), Gard(GARD, config=config, environment=one_arena) as gard,
+                  contextlib.ExitStack() as peers):
+                _, most = resource.prlimit(gard.process.pid, resource.RLIMIT_AS)
+                resource.prlimit(gard.process.pid, resource.RLIMIT_AS, (0, most))
+                with contextlib.suppress(OSError):
+                    for _ in range(64):  # lines without an end, as long as one may be
+                        peer = peers.enter_context(socket.socket(socket.AF_UNIX))
+                        peer.connect(gard.control)
+                        peer.sendall(b"x" * 65535)
+                self.assertEqual(gard.wait(), 70, gard.log())
+                self.assertIn("error: gard failed: std::bad_alloc\n", gard.log())
 
 
 class RuntimePlans(unittest.TestCase):
