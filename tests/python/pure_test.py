@@ -4,7 +4,7 @@ owner's half of one that gard runs. Time is what the test says."""
 import pytest
 
 import garclient
-from garclient import frames, plans
+from garclient import argument, frames, plans
 from garclient.estimate import Estimate, Estimates
 from garclient.owner_wait import LIMIT, LOST, STALE, OwnerWait
 from garclient.plans import Plan, Prediction
@@ -263,6 +263,10 @@ def test_past_the_deadline_one_last_query_decides():
     with pytest.raises(garclient.TimedOut) as late:
         host.run()
     assert str(late.value) == "the wait passed its timeout of 3ms"
+
+
+def test_a_timeout_is_the_nanosecond_that_is_nearest():
+    assert argument.timeout_ns_of(2.01) == 2_010_000_000  # 2.01 * 1e9 is a little less
 
 
 # ---- The owner's half.

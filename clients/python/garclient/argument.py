@@ -44,7 +44,7 @@ def timeout_ns_of(timeout_s: Optional[float]) -> Optional[int]:
         raise InvalidArgument("timeout", "expected seconds, or None")
     if seconds <= 0:
         return 0
-    return None if seconds >= _TIMEOUT_S_MAX else int(seconds * 1e9)
+    return None if seconds >= _TIMEOUT_S_MAX else round(seconds * 1e9)
 
 
 def _whole(number: SupportsIndex) -> Optional[int]:
