@@ -90,8 +90,7 @@ void control_server::listening::took(stream::socket peer) {
   const bool full = connections_.size() >= bounds_.connections_max;
   const auto taken = std::make_shared<connection>(shared_from_this(), std::move(peer));
   if (!full) return taken->read();
-  taken->refuse_and_close(
-      error(errc::LimitClients, {std::to_string(bounds_.connections_max) + " control"}));
+  taken->refuse_and_close(error(errc::LimitControl, {std::to_string(bounds_.connections_max)}));
 }
 
 void control_server::listening::stop() {

@@ -9,7 +9,7 @@
 // Invariants: a line has at most proto::control_line_bytes_max bytes; a longer one is refused and
 // its connection closed. A connection has one answer in flight and its next request is not read
 // before that was taken, so a peer that does not read costs one answer for `write_ns_max`. At most
-// `connections_max` connections are read from; one more is told LimitClients and closed, unread,
+// `connections_max` connections are read from; one more is told LimitControl and closed, unread,
 // which keeps it for `write_ns_max` at most. What follows the last newline when the peer has ended
 // is a request too.
 // Threads: the io context's. Blocking: never, but for what `answer` does.

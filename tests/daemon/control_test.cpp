@@ -375,7 +375,10 @@ TEST_F(served, one_connection_too_many_is_told_so_and_closed) {
   const unique_fd a = connect(), b = connect(), c = connect();
   unique_fd d = connect();
   const std::string said = receive(d);
-  EXPECT_NE(said.find("LimitClients"), std::string::npos) << said;
+  EXPECT_NE(said.find("LimitControl"), std::string::npos) << said;
+  EXPECT_NE(said.find("3 control connections are open"), std::string::npos) << said;
+  // No setting raises it.
+  EXPECT_EQ(said.find("limits."), std::string::npos) << said;
   EXPECT_EQ(said.back(), '|');
   send(a, "one\n");
   EXPECT_EQ(receive(a), "<one>\n");

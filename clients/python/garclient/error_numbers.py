@@ -716,6 +716,21 @@ class Capturing(GarError):
     remedy = 'Record before the capture begins or after it ended; work in graphs is not awaited yet.'
 
 
+class LimitControl(GarError):
+    """{0} control connections are open, the most allowed.
+
+    End a program that keeps one open; gard closes one on which nothing was asked for 60 s.
+    """
+    number = 0x0030
+    kind = 'error'
+    category = 'limit'
+    retry = True
+    exit_status = 1
+    message = '{0} control connections are open, the most allowed'
+    summary = 'too many control connections are open'
+    remedy = 'End a program that keeps one open; gard closes one on which nothing was asked for 60 s.'
+
+
 BY_NUMBER: Dict[int, Type[GarError]] = {
     0x0001: InvalidPlan,
     0x0002: ParkFallback,
@@ -764,4 +779,5 @@ BY_NUMBER: Dict[int, Type[GarError]] = {
     0x002d: SettleFailed,
     0x002e: LimitPoints,
     0x002f: Capturing,
+    0x0030: LimitControl,
 }
