@@ -9,6 +9,7 @@
 
 #include "lib/core/codec.hpp"
 #include "lib/core/printable.hpp"
+#include "proto/limits.hpp"
 
 namespace gar {
 namespace {
@@ -126,8 +127,6 @@ result<void> read_dialect(const json::object& from, metrics_dialect& into) {
   return {};
 }
 
-constexpr uint64_t trace_ms_max = 600'000;
-
 std::optional<uint64_t> count_at(const json::object& from, const char* key) {
   const json::value* value = from.if_contains(key);
   json::error_code wrong;
@@ -148,8 +147,9 @@ result<void> read_counts(const json::object& from, control_request& into) {
   }
   if (into.op == request_op::trace) {
     const std::optional<uint64_t> ms = count_at(from, "for_ms");
-    if (!ms || *ms < 1 || *ms > trace_ms_max) {
-      return refused("for_ms", fmt::format("expected milliseconds, from 1 to {}", trace_ms_max));
+    if (!ms || *ms < 1 || *ms > proto::trace_ms_max) {
+      return refused("for_ms",
+                     fmt::format("expected milliseconds, from 1 to {}", proto::trace_ms_max));
     }
     into.trace_for = from_ms(*ms);
   }

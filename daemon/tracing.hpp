@@ -27,8 +27,6 @@ namespace gar {
 
 class tracing {
  public:
-  static constexpr duration longest = from_ms(600'000);
-
   // `to` is told where the executor writes from now on; none: nowhere.
   // One that is over is kept for `kept_for` from its end, and from each reading.
   tracing(boost::asio::io_context& io, std::function<void(std::shared_ptr<wait_trace>)> to,

@@ -34,6 +34,7 @@ inline constexpr uint64_t age_ns_max = 10'000'000'000;         // older ages are
 inline constexpr uint64_t handshake_ns_max = 1'000'000'000;    // hello to welcome
 inline constexpr uint64_t outcome_delay_ns_max = 100'000'000;  // an outcome is sent this soon
 inline constexpr uint64_t owner_backstop_ns_min = 100'000'000;
+inline constexpr uint64_t trace_ms_max = 600'000;  // a trace, as the control request has it
 
 static_assert(plan_bytes_max < frame_bytes_max / 2, "a plan message holds a plan and its scope");
 static_assert(error_text_bytes_max < frame_bytes_max / 2);

@@ -4,6 +4,7 @@
 
 #include "lib/core/printable.hpp"
 #include "lib/core/quantity.hpp"
+#include "proto/limits.hpp"
 
 namespace gar {
 namespace {
@@ -54,7 +55,8 @@ void add_plan_verbs(CLI::App& root, command_line& line) {
 }
 
 // How long something goes on, with its unit.
-CLI::Option* add_span(CLI::App& app, std::optional<duration>& into, const char* description) {
+CLI::Option* add_span(CLI::App& app, std::optional<duration>& into,
+                      const std::string& description) {
   return app
       .add_option_function<std::string>(
           "--for", [&into](const std::string& text) { into = *parse_duration(text); }, description)
@@ -74,7 +76,8 @@ void add_watching_verbs(CLI::App& root, command_line& line) {
   watch->add_flag("--kept", line.kept, "First those that gard still has");
   CLI::App* trace = add_verb(root, line, verb::trace, "trace",
                              "Each wait's steps in time, as a file for Perfetto");
-  add_span(*trace, line.span, "For so long, 600s at most")->required();
+  const std::string longest = std::to_string(proto::trace_ms_max / 1000) + "s at most";
+  add_span(*trace, line.span, "For so long, " + longest)->required();
   trace->add_option("--output", line.output, "The file")->type_name("FILE")->required();
   CLI::App* report = add_verb(root, line, verb::report, "report",
                               "What gard did since its start, as a page for a browser");

@@ -9,6 +9,7 @@
 
 #include "gar_errors.h"
 #include "lib/core/message_layout.hpp"
+#include "proto/limits.hpp"
 #include "tests/proto/error_table.hpp"
 
 namespace gar::proto::test {
@@ -28,6 +29,11 @@ static_assert(GAR_E_LIMIT_PER_USER == static_cast<int>(errc::LimitPerUser));
 TEST(documents, protocol_shows_the_registry_of_errors) {
   ASSERT_FALSE(protocol.empty());
   EXPECT_EQ(with_error_table(protocol), protocol) << "run make_error_table proto/PROTOCOL.md";
+}
+
+TEST(documents, protocol_says_how_long_a_trace_may_be) {
+  const std::string range = fmt::format("| `for_ms`, 1 to {} |", trace_ms_max);
+  EXPECT_NE(protocol.find(range), std::string::npos) << range;
 }
 
 // "UnknownStream" -> "UNKNOWN_STREAM"
