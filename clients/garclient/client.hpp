@@ -139,7 +139,9 @@ class client {
                                const proto::opened& o);
   result<binding> bind_own(const stream& s);
   result<std::optional<binding>> open_at_gard(const std::shared_ptr<stream>& s);
+  void take_up(const std::shared_ptr<stream>& s, binding at);
   void reopen(const std::shared_ptr<stream>& s, const std::shared_ptr<link>& at);
+  void ask_to_reopen(const std::shared_ptr<stream>& s, const std::shared_ptr<link>& at);
   void finish_reopening(const std::shared_ptr<stream>& s, const std::shared_ptr<link>& at,
                         const proto::opened& o);
   std::shared_ptr<stream> open_one() const;

@@ -25,6 +25,25 @@ struct opening {
   bool abandoned = false;
 };
 
+// What gard has opened: closed there again by whatever ends the opening here, unless it is kept.
+class opened_there {
+ public:
+  opened_there(std::shared_ptr<link> via, uint32_t stream_id, uint32_t generation, uint64_t base)
+      : via_(std::move(via)), stream_id_(stream_id), generation_(generation), base_(base) {}
+  ~opened_there() {
+    if (via_) via_->close(stream_id_, generation_, base_);
+  }
+  opened_there(const opened_there&) = delete;
+  opened_there& operator=(const opened_there&) = delete;
+  void keep() { via_.reset(); }
+
+ private:
+  std::shared_ptr<link> via_;  // null: no gard opened it, or it is kept
+  uint32_t stream_id_;
+  uint32_t generation_;
+  uint64_t base_;
+};
+
 }  // namespace
 
 result<std::shared_ptr<stream>> client::open_stream(std::optional<device_stream> device,
@@ -50,18 +69,25 @@ result<std::shared_ptr<stream>> client::open_stream(std::optional<device_stream>
     *at = std::move(*own);
   }
   const std::shared_ptr<link> via = (*at)->via;
-  const uint32_t stream_id = (*at)->stream_id;
-  const uint32_t generation = (*at)->stream_generation;
-  s->attach(std::move(**at));
-  if (via) via->know(stream_id, generation, s);
-  {
-    std::lock_guard lock(streams_lock_);
-    streams_.emplace(id, s);
-  }
+  take_up(s, std::move(**at));
   // A gard that came meanwhile has not heard of it.
   const std::shared_ptr<link> now_at = live_link();
   if (now_at && now_at != via && !via) reopen(s, now_at);
   return s;
+}
+
+void client::take_up(const std::shared_ptr<stream>& s, binding at) {
+  const std::shared_ptr<link> via = at.via;
+  const uint32_t stream_id = at.stream_id;
+  const uint32_t generation = at.stream_generation;
+  opened_there there(via, stream_id, generation, at.base);
+  s->attach(std::move(at));
+  {
+    std::lock_guard lock(streams_lock_);
+    streams_.emplace(s->id(), s);
+  }
+  there.keep();
+  if (via) via->know(stream_id, generation, s);
 }
 
 result<std::optional<binding>> client::open_at_gard(const std::shared_ptr<stream>& s) {
@@ -86,9 +112,12 @@ result<std::optional<binding>> client::open_at_gard(const std::shared_ptr<stream
   if (o->abandoned || !*o->answer) return std::optional<binding>();
   const proto::opened opened = **o->answer;
   lock.unlock();
+  opened_there there(via, opened.stream, opened.stream_generation, opened.base);
   result<binding> bound = bind_at_gard(via, *s, opened);
-  if (bound) return std::optional<binding>(std::move(*bound));
-  via->close(opened.stream, opened.stream_generation, opened.base);
+  if (bound) {
+    there.keep();
+    return std::optional<binding>(std::move(*bound));
+  }
   if (bound.error().code() == errc::MalformedMessage) return std::optional<binding>();
   return bound.error();
 }
@@ -140,8 +169,17 @@ result<binding> client::bind_own(const stream& s) {
   return b;
 }
 
+// Without memory it is asked for again at the next call.
 void client::reopen(const std::shared_ptr<stream>& s, const std::shared_ptr<link>& at) {
   if (s->stores_nothing() || !s->begin_opening(at)) return;
+  try {
+    ask_to_reopen(s, at);
+  } catch (const std::bad_alloc&) {
+    s->may_open_again();
+  }
+}
+
+void client::ask_to_reopen(const std::shared_ptr<stream>& s, const std::shared_ptr<link>& at) {
   const std::weak_ptr<stream> weak = s;
   at->open(s->last(), s->word_is_authority(), s->name(),
            [this, weak, at](const link::opened_answer& a) {
@@ -164,15 +202,13 @@ void client::finish_reopening(const std::shared_ptr<stream>& s, const std::share
     std::lock_guard lock(streams_lock_);
     open = streams_.contains(s->id());
   }
-  if (open) {
-    result<binding> bound = bind_at_gard(at, *s, o);
-    if (bound) {
-      s->attach(std::move(*bound), false);
-      at->know(o.stream, o.stream_generation, s);
-      return;
-    }
-  }
-  at->close(o.stream, o.stream_generation, o.base);
+  opened_there there(at, o.stream, o.stream_generation, o.base);
+  if (!open) return;
+  result<binding> bound = bind_at_gard(at, *s, o);
+  if (!bound) return;
+  s->attach(std::move(*bound), false);
+  there.keep();
+  at->know(o.stream, o.stream_generation, s);
 }
 
 result<uint64_t> client::record(const std::shared_ptr<stream>& s) {

@@ -16,12 +16,15 @@ result<device_mappings::share> device_mappings::get(const device_stream& device,
       return share(shared_from_this(), &e);
     }
   }
+  // Its place is had before the device knows of the page: what it mapped must not be forgotten.
+  std::list<entry> fresh;
+  fresh.push_back({device.ops(), device.device(), std::move(memory), {host, bytes, nullptr}, 1});
   gar_device_failure failure{};
-  void* mapping = nullptr;
+  void*& mapping = fresh.front().page.mapping;
   if (device.ops()->map(device.device(), host, bytes, &mapping, &failure) != 0) {
     return backend_error(failure);
   }
-  entries_.push_back({device.ops(), device.device(), std::move(memory), {host, bytes, mapping}, 1});
+  entries_.splice(entries_.end(), fresh);
   return share(shared_from_this(), &entries_.back());
 }
 

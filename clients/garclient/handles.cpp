@@ -93,8 +93,13 @@ result<void> open_handle(gar_client* c, std::optional<device_stream> device,
   handle->client = c;
   handle->own = std::move(*s);
   handle->device_side = std::move(device_side);
-  std::lock_guard lock(c->lock);
-  c->streams.insert(handle.get());
+  try {
+    std::lock_guard lock(c->lock);
+    c->streams.insert(handle.get());
+  } catch (...) {
+    (void)close_handle(std::move(handle));
+    throw;
+  }
   *opened = handle.release();
   return {};
 }

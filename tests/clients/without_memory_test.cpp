@@ -324,6 +324,28 @@ TEST_P(without_memory, a_program_joins_the_next_gard_whatever_became_of_the_firs
   EXPECT_EQ(gar_stream_close(q.stream), 0);
 }
 
+TEST_P(without_memory, an_opening_that_fails_leaves_nothing_open_at_gard) {
+  start();
+  const gar_device_ops ops = own_device::ops();
+  size_t failures = 0;
+  for (uint64_t n = 0; n < allocations_most; ++n) {
+    queue& q = queues_.emplace_back();
+    int opened = -1;
+    with_failure_at(n, [&] {
+      opened = gar_stream_open(client_, &ops, &device_, &q.device, nullptr, &q.stream);
+    });
+    if (opened == 0) {
+      EXPECT_EQ(gar_stream_close(q.stream), 0);
+    } else {
+      ++failures;
+    }
+    const size_t opens = gard_->received<proto::open>().size();
+    EXPECT_EQ(gard_->await<proto::close>(opens).size(), opens) << n;
+  }
+  EXPECT_GT(failures, 3u);
+  EXPECT_EQ(device_.unmaps, device_.maps);
+}
+
 INSTANTIATE_TEST_SUITE_P(transports, without_memory, testing::Values(0u, 64u),
                          [](const auto& p) { return p.param == 0 ? "socket" : "ring"; });
 
