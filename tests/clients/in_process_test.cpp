@@ -262,7 +262,7 @@ TEST_F(in_process_async, waits_of_every_plan_end_as_completions) {
       {"block", GAR_KIND_BLOCKED}, {"poll", GAR_KIND_PARKED}, {flag_10ms, GAR_KIND_PARKED}};
   for (const auto& [plan, kind] : rows) {
     connect(plan);
-    const uint64_t sequence = submit_and_record(5 * ms);
+    const uint64_t sequence = submit_and_record(100 * ms);
     uint64_t ticket = 0;
     int mine = 0;
     ASSERT_EQ(gar_wait_async(stream_, sequence, nullptr, &mine, &ticket), 0);
