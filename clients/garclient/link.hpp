@@ -25,6 +25,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -204,12 +205,14 @@ class link {
   bool send_close(uint64_t key, const opened_stream& of);  // both locks held
   void send_closes();                                      // both locks held
   void send_ready_closes();
-  void send_marked();                                                           // send_lock_ held
-  void send_later(instant now);                                                 // send_lock_ held
-  bool send(const proto::message& m) noexcept;                                  // send_lock_ held
-  bool send_outcomes();                                                         // send_lock_ held
-  bool send_outcomes_by_socket();                                               // send_lock_ held
-  void send_answers(instant now);                                               // send_lock_ held
+  void send_marked();                           // send_lock_ held
+  void send_later(instant now);                 // send_lock_ held
+  bool send(const proto::message& m) noexcept;  // send_lock_ held
+  template <class Message, class Entry>
+  bool send_entries(std::span<const Entry> entries) noexcept;                   // send_lock_ held
+  bool send_outcomes() noexcept;                                                // send_lock_ held
+  bool send_outcomes_by_socket() noexcept;                                      // send_lock_ held
+  void send_answers(instant now) noexcept;                                      // send_lock_ held
   uint32_t point_number(std::string_view point, bool& sent);                    // send_lock_ held
   bool send_point(const point_numbers::answer& known, std::string_view point);  // send_lock_ held
   bool send_wait(proto::wait asked, std::string_view point);

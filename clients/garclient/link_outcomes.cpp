@@ -127,17 +127,13 @@ void link::serve_ring(instant now) {
 // By socket, as the bye behind them.
 void link::send_last_outcomes() noexcept {
   std::lock_guard lock(send_lock_);
-  try {
-    send_outcomes_by_socket();
-  } catch (const std::bad_alloc&) {
-    // They are counts; no wait hangs on them.
-  }
+  send_outcomes_by_socket();
 }
 
 // false: the rest is kept for later.
-bool link::send_outcomes() {
+bool link::send_outcomes() noexcept {
   if (ring_ && outcomes_.size() > 0) {
-    const auto part = outcomes_.take(proto::ring_outcomes);
+    const auto part = outcomes_.oldest(proto::ring_outcomes);
     const auto left =
         std::find_if_not(part.begin(), part.end(),
                          [this](const proto::outcome_entry& e) { return ring_->put_outcome(e); });
@@ -145,19 +141,31 @@ bool link::send_outcomes() {
     const asked found = ask_gard();
     if (found == asked::by_message) send(proto::kick{});
     see_it_taken(found);
-    outcomes_.put_back({left, part.end()}, steady_clock().now());
+    outcomes_.forget(static_cast<size_t>(left - part.begin()));
   }
   return send_outcomes_by_socket();
 }
 
-bool link::send_outcomes_by_socket() {
+bool link::send_outcomes_by_socket() noexcept {
   while (outcomes_.size() > 0) {
-    const auto part = outcomes_.take(proto::outcome_entries_max);
-    if (send(proto::outcomes{part})) continue;
-    outcomes_.put_back(part, steady_clock().now());
-    return false;
+    const auto part = outcomes_.oldest(proto::outcome_entries_max);
+    if (!send_entries<proto::outcomes>(part)) {
+      outcomes_.postpone(steady_clock().now());
+      return false;
+    }
+    outcomes_.forget(part.size());
   }
   return true;
+}
+
+// A message is made of a copy of them. false: not sent, for want of room or memory.
+template <class Message, class Entry>
+bool link::send_entries(std::span<const Entry> entries) noexcept {
+  try {
+    return send(Message{{entries.begin(), entries.end()}});
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
 }
 
 void link::answer(const std::vector<proto::status_entry>& statuses, instant now) {
@@ -167,15 +175,15 @@ void link::answer(const std::vector<proto::status_entry>& statuses, instant now)
   if (answers_.size() > answers_max) answers_.resize(answers_max);
 }
 
-void link::send_answers(instant now) {
+void link::send_answers(instant now) noexcept {
   while (!answers_.empty()) {
-    const auto end = answers_.begin() + static_cast<std::ptrdiff_t>(
-                                            std::min(answers_.size(), proto::status_entries_max));
-    if (!send(proto::statuses{{answers_.begin(), end}})) {
+    const auto part = std::span<const proto::status_entry>(answers_).first(
+        std::min(answers_.size(), proto::status_entries_max));
+    if (!send_entries<proto::statuses>(part)) {
       again_due_ = std::min(again_due_, now + again_pause);
       return;
     }
-    answers_.erase(answers_.begin(), end);
+    answers_.erase(answers_.begin(), answers_.begin() + static_cast<std::ptrdiff_t>(part.size()));
   }
 }
 

@@ -4,15 +4,18 @@
 // one message each would cost more than the wait. They are gathered, and sent several at once, at
 // most 100 ms after the first of them.
 //
-//     empty -> add (due = now + delay) -> add ... -> take ... -> empty
+//     empty -> add (due = now + delay) -> add ... -> oldest, forget ... -> empty
+//                                                   `-> postpone (due = now + delay)
 //
 // Invariants: at most `entries_max` are kept; what comes on top is dropped and counted. `due()` is
 // never() while empty, so that an idle client has nothing to wake up for.
-// Threads: one at a time. Blocking: none. Allocation: up to its high-water mark.
+// Threads: one at a time. Blocking: none. Allocation: in `add`, up to its high-water mark.
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "lib/core/time.hpp"
@@ -49,22 +52,16 @@ class outcome_box {
   size_t size() const { return entries_.size(); }
   uint64_t dropped() const { return dropped_; }
 
-  // The oldest, at most `count_max`, for one message.
-  std::vector<proto::outcome_entry> take(size_t count_max) {
-    const auto end = entries_.begin() + std::min(count_max, entries_.size());
-    std::vector<proto::outcome_entry> taken(entries_.begin(), end);
-    entries_.erase(entries_.begin(), end);
-    return taken;
+  // The oldest, at most `count_max`, for one message; until the next call of another.
+  std::span<const proto::outcome_entry> oldest(size_t count_max) const {
+    return std::span(entries_).first(std::min(count_max, entries_.size()));
   }
-
-  // They could not be sent now: keeps them for another try.
-  void put_back(const std::vector<proto::outcome_entry>& entries, instant now) {
-    const size_t room = entries_max - entries_.size();
-    const size_t kept = std::min(room, entries.size());
-    dropped_ += entries.size() - kept;
-    entries_.insert(entries_.begin(), entries.end() - kept, entries.end());
-    due_ = now + delay;
+  // So many of the oldest were sent.
+  void forget(size_t count) {
+    entries_.erase(entries_.begin(), entries_.begin() + static_cast<std::ptrdiff_t>(count));
   }
+  // They could not be sent now: another try is due later.
+  void postpone(instant now) { due_ = now + delay; }
 
  private:
   std::vector<proto::outcome_entry> entries_;

@@ -359,7 +359,9 @@ class without_room_and_memory : public ::testing::Test {
     memory.none_left = false;
     EXPECT_TRUE(rig.heard().empty());
   }
-  void serve() const { rig.link->send_due(steady_clock().now() + from_ms(1000)); }
+  void serve(duration later = from_ms(1000)) const {
+    rig.link->send_due(steady_clock().now() + later);
+  }
   owner::mailbox& register_wait() {
     proto::wait asked;
     asked.stream = asked.stream_generation = 1;
@@ -421,6 +423,47 @@ TEST_F(without_room_and_memory, a_close_is_kept_behind_the_end_of_its_streams_la
   ended.cookie = box.cookie;
   rig.say(proto::completions{{ended}});
   EXPECT_EQ(rig.heard_of<proto::close>().size(), 1u);
+}
+
+// The service thread sends them: what it throws at it meets it again in the next turn, and behind
+// it nothing is received.
+TEST_F(without_room_and_memory, outcomes_are_kept_until_they_can_be_sent) {
+  rig.open(1);
+  proto::outcome_entry outcome{};
+  outcome.stream = outcome.stream_generation = 1;
+  const instant now = steady_clock().now();
+  constexpr size_t count = proto::outcome_entries_max + 3;
+  for (outcome.rows = 0; outcome.rows < count; ++outcome.rows) {
+    rig.link->add_outcome(outcome, "", now, owner::booking::real);
+  }
+  memory.none_left = true;
+  EXPECT_NO_THROW(serve());
+  memory.none_left = false;
+  EXPECT_TRUE(rig.heard().empty());
+  EXPECT_GT(rig.link->sends_due(), now) << "not at once again";
+  EXPECT_LE(rig.link->sends_due(), steady_clock().now() + from_ms(100));
+  serve();
+  std::vector<uint32_t> rows;
+  for (const proto::outcomes& part : rig.heard_of<proto::outcomes>()) {
+    for (const proto::outcome_entry& e : part.entries) rows.push_back(e.rows);
+  }
+  ASSERT_EQ(rows.size(), count);
+  for (uint32_t i = 0; i < count; ++i) EXPECT_EQ(rows[i], i);
+}
+
+TEST_F(without_room_and_memory, an_answer_is_kept_until_it_can_be_sent) {
+  rig.open(1);
+  const proto::status_entry status{7, 1, 1, 1, proto::probe_done, {}, 0, {}};
+  rig.fill_socket();
+  rig.link->answer({status}, steady_clock().now());
+  rig.heard();
+  memory.none_left = true;
+  EXPECT_NO_THROW(serve());
+  memory.none_left = false;
+  serve(from_ms(2000));
+  const auto statuses = rig.heard_of<proto::statuses>();
+  ASSERT_EQ(statuses.size(), 1u);
+  EXPECT_EQ(statuses[0].entries.at(0).probe_id, 7u);
 }
 
 // gard gives no stream's number to another before it was closed.

@@ -20,7 +20,9 @@ TEST(outcome_box, sends_within_100_ms_of_the_first) {
 TEST(outcome_box, has_nothing_due_once_empty) {
   outcome_box box;
   box.add({}, {1});
-  EXPECT_EQ(box.take(72).size(), 1u);
+  EXPECT_EQ(box.oldest(72).size(), 1u);
+  EXPECT_NE(box.due(), instant::never()) << "not sent yet";
+  box.forget(1);
   EXPECT_EQ(box.due(), instant::never());
 }
 
@@ -46,8 +48,10 @@ TEST(outcome_box, gives_the_oldest_first_in_parts) {
     e.rows = i;
     box.add(e, {i});
   }
-  EXPECT_EQ(box.take(2).back().rows, 1u);
-  EXPECT_EQ(box.take(72).front().rows, 2u);
+  EXPECT_EQ(box.oldest(2).back().rows, 1u);
+  box.forget(2);
+  EXPECT_EQ(box.oldest(72).front().rows, 2u);
+  EXPECT_EQ(box.oldest(72).size(), 3u);
 }
 
 TEST(outcome_box, drops_and_counts_what_does_not_fit) {
@@ -60,8 +64,7 @@ TEST(outcome_box, drops_and_counts_what_does_not_fit) {
 TEST(outcome_box, what_could_not_be_sent_is_tried_again_later) {
   outcome_box box;
   box.add({}, {0});
-  const auto taken = box.take(72);
-  box.put_back(taken, {7});
+  box.postpone({7});
   EXPECT_EQ(box.size(), 1u);
   EXPECT_EQ(box.due(), instant{7} + outcome_box::delay);
 }
