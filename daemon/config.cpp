@@ -4,10 +4,6 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <sstream>
 
 #include "daemon/config_setting.hpp"
 #include "lib/core/codec.hpp"
@@ -261,20 +257,6 @@ result<config> parse_config(std::string_view text, std::string_view file) {
   const auto first = std::min_element(walk.faults().begin(), walk.faults().end());
   if (first != walk.faults().end()) return invalid(file, *first);
   return parsed;
-}
-
-result<config> read_config(const std::string& file) {
-  errno = 0;
-  std::ifstream in(file, std::ios::binary);
-  std::string text(config_bytes_max + 1, '\0');
-  if (!in || !in.read(text.data(), static_cast<std::streamsize>(text.size())).eof()) {
-    if (in) return invalid(file, {0, 0, fmt::format("is larger than {} bytes", config_bytes_max)});
-    return invalid(file, {0, 0,
-                          fmt::format("cannot be read: {}; expected a TOML file",
-                                      errno ? std::strerror(errno) : "an error of the file")});
-  }
-  text.resize(static_cast<size_t>(in.gcount()));
-  return parse_config(text, file);
 }
 
 std::string config_text(const config& c) {

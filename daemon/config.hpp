@@ -10,7 +10,8 @@
 // parses is in range; durations and sizes carry units. A value that is not set is built in.
 // Errors: InvalidConfig{file, line, column, what is wrong and what was expected}, the first one in
 // the file's order. Line and column start at 1; both are 0 where the file could not be read.
-// Threads: values. Blocking: read_config reads a file. Allocation: as much as the file needs.
+// Threads: values. Blocking: read_config reads a regular file, and refuses what is none: a pipe
+// could keep it for ever. Allocation: as much as the file needs.
 #pragma once
 
 #include <cstdint>

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -306,6 +307,26 @@ TEST_F(config_file, that_cannot_be_read_says_why) {
   const auto no_file = read_config(directory_);
   ASSERT_TRUE(no_file.has_error());
   EXPECT_NE(no_file.error().text().find("directory"), std::string::npos) << no_file.error().text();
+}
+
+TEST_F(config_file, that_is_no_regular_file_is_refused_without_a_wait_for_its_writer) {
+  ASSERT_EQ(::mkfifo(path().c_str(), 0600), 0);
+  const auto pipe = read_config(path());
+  ASSERT_TRUE(pipe.has_error());
+  EXPECT_EQ(pipe.error().code(), errc::InvalidConfig);
+  EXPECT_NE(pipe.error().text().find("is a pipe, no regular file"), std::string::npos)
+      << pipe.error().text();
+  const auto device = read_config("/dev/null");
+  ASSERT_TRUE(device.has_error());
+  EXPECT_NE(device.error().text().find("is a device, no regular file"), std::string::npos);
+}
+
+TEST_F(config_file, may_be_a_symbolic_link_to_one) {
+  const std::string target = directory_ + "/target";
+  std::ofstream(target) << "[limits]\nclients = 5\n";
+  ASSERT_EQ(::symlink("target", path().c_str()), 0);
+  EXPECT_EQ(read_config(path())->limits.clients, 5u);
+  ::unlink(target.c_str());
 }
 
 TEST_F(config_file, that_is_too_large_is_refused) {
