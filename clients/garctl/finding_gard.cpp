@@ -111,7 +111,12 @@ std::string listen_anew(const host_files& on) {
 
 finding judge_sockets(const node_seen& seen) {
   const socket_file* socket = clients_socket(seen);
-  if (!socket) return {.what = "there is no socket for clients; gard makes it"};
+  if (!socket) {
+    for (const socket_file& each : seen.files.sockets) {
+      if (each.hidden) return {.what = "this user may not look at " + each.path};
+    }
+    return {.what = "there is no socket for clients; gard makes it"};
+  }
   const std::string path = socket->path;
   const std::string removed = as_root(seen.files, "rm " + shell_word(socket->path));
   if (!socket->is_socket) {
@@ -136,8 +141,8 @@ finding judge_sockets(const node_seen& seen) {
   return {.is = costs,
           .what = fmt::format("{} is open to uid {} alone: programs of others wait by themselves",
                               path, socket->owner),
-          .remedy =
-              has_group ? opened : as_root(seen.files, "groupadd --system gard") + " && " + opened};
+          .remedy = has_group ? opened
+                              : as_root(seen.files, "groupadd -f --system gard") + " && " + opened};
 }
 
 finding judge_groups(const node_seen& seen) {
@@ -157,7 +162,7 @@ finding judge_groups(const node_seen& seen) {
   if (!of.group_exists) {
     return {.is = costs,
             .what = "there is no group gard: " + user + "'s programs wait by themselves",
-            .remedy = as_root(files, "groupadd --system gard") + (named ? " && " + join : "")};
+            .remedy = as_root(files, "groupadd -f --system gard") + (named ? " && " + join : "")};
   }
   if (of.held) return {.is = good, .what = user + " is in the group gard"};
   if (of.listed) {

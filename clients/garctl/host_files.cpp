@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <filesystem>
 #include <fstream>
@@ -120,7 +121,10 @@ socket_file read_socket(const tree& in, const host_accounts& accounts, const std
   socket_file seen;
   seen.path = path;
   struct stat found {};
-  if (::stat(in.at(path).c_str(), &found) != 0) return seen;
+  if (::stat(in.at(path).c_str(), &found) != 0) {
+    seen.hidden = errno == EACCES;
+    return seen;
+  }
   seen.there = true;
   seen.is_socket = S_ISSOCK(found.st_mode);
   seen.mode = found.st_mode & 0777;

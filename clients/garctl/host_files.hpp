@@ -19,6 +19,7 @@ namespace gar {
 struct socket_file {
   std::string path;
   bool there = false;
+  bool hidden = false;  // who asks may not look there
   bool is_socket = false;
   uint32_t mode = 0;  // permission bits
   uint32_t owner = 0;

@@ -146,12 +146,29 @@ int change_plan(const command_line& line, json::object request, terminal& with) 
   return change(line, request, with);
 }
 
+// A plan may be set before its client comes, and a name may be mistyped.
+void say_who_is_missing(const command_line& line, const std::string& client, terminal& with) {
+  const result<gard_link> link = link_of(line);
+  if (!link) return;
+  const reply got = link->ask("clients");
+  const auto* answer = std::get_if<json::value>(&got);
+  if (!answer || !answer->is_array()) return;
+  for (const json::value& each : answer->get_array()) {
+    if (text_field(each, "name") == client) return;
+  }
+  with.err << fmt::format("no client of the name '{}' is connected now\n", printable(client, 80));
+}
+
 int set_plan(const command_line& line, terminal& with) {
   if (!can_be_sent(line.plan_text)) {
     const plan_verdict verdict = check_plan(line.plan_text);
     if (!verdict.valid()) return print_plan_fault(line.plan_text, verdict.fault, with);
   }
-  return change_plan(line, {{"op", "plan_set"}, {"text", line.plan_text}}, with);
+  const int status = change_plan(line, {{"op", "plan_set"}, {"text", line.plan_text}}, with);
+  if (status == status_fine && line.client && !line.json) {
+    say_who_is_missing(line, *line.client, with);
+  }
+  return status;
 }
 
 int reload(const command_line& line, terminal& with) {

@@ -82,6 +82,9 @@ void say(const command_line& line, const tracer& read, terminal& with) {
   with.out << fmt::format("{} waits in {}; open it in ui.perfetto.dev or chrome://tracing\n",
                           read.waits(), line.output);
   if (read.lost() > 0) with.out << fmt::format("{} more found no room\n", read.lost());
+  if (read.waits() == 0) {
+    with.out << "gard ended no wait meanwhile; under block and poll clients wait by themselves\n";
+  }
 }
 
 std::string_view end_of_trace(const reply& failed) {

@@ -74,7 +74,7 @@ const node_case cases[] = {
        n.bind_socket(0600);
        n.put("/etc/group", "root:x:0:\n");
      },
-     "sudo groupadd --system gard && sudo chgrp gard"},
+     "sudo groupadd -f --system gard && sudo chgrp gard"},
     {"sockets", broken,
      [](virtual_node& n) {
        n.take(virtual_node::socket_path);
@@ -110,7 +110,7 @@ const node_case cases[] = {
        user_alone(n);
        n.put("/etc/group", "users:x:100:\n");
      },
-     "groupadd --system gard"},
+     "groupadd -f --system gard"},
     {"groups", unknown, [](virtual_node& n) { n.take("/etc/group"); }, "/etc/group"},
     {"groups", good, [](virtual_node& n) { n.put_user("1234", "100", "100 990"); },
      "uid 1234 is in the group gard"},
@@ -478,6 +478,15 @@ TEST(findings, a_user_with_a_gard_of_his_own_needs_neither_group_nor_root) {
   EXPECT_EQ(node.judged("sockets").is, good);
   EXPECT_EQ(node.judged("groups").is, good);
   EXPECT_THAT(node.judged("late-waits").remedy, testing::StartsWith("garctl plan set"));
+}
+
+// Made up, since nothing is hidden from root, who may run the test.
+TEST(findings, a_socket_that_may_not_be_looked_at_is_not_said_to_be_missing) {
+  virtual_node node;
+  node.no_gard("Permission denied");
+  node_seen seen = node.read();
+  for (socket_file& each : seen.files.sockets) each.hidden = true;
+  EXPECT_EQ(named(judge(seen), "sockets").what, "this user may not look at /run/gard/gard.sock");
 }
 
 TEST(findings, no_command_names_a_user_who_has_no_name_here) {

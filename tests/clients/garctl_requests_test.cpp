@@ -166,6 +166,25 @@ TEST_F(garctl_requests, a_refused_plan_is_shown_with_a_caret) {
   EXPECT_EQ(got.out, "");
 }
 
+// A plan may wait for its client, and a name may be mistyped: nobody but the person knows.
+TEST_F(garctl_requests, a_plan_for_a_client_that_is_not_connected_is_set_and_that_said) {
+  fake_gard control(control_, socket_type::stream, [](const std::string& request) {
+    return request.find("plan_set") != std::string::npos
+               ? R"({"ok":true,"result":{}})"
+               : R"({"ok":true,"result":[{"id":1,"name":"trainer"}]})";
+  });
+  command_line line = asking(verb::plan_set);
+  line.plan_text = "block";
+  for (const auto& [name, said] :
+       {std::pair("trainer", ""),
+        {"tranier", "no client of the name 'tranier' is connected now\n"}}) {
+    line.client = name;
+    const outcome got = run(line);
+    EXPECT_EQ(got.status, 0);
+    EXPECT_EQ(got.err, said);
+  }
+}
+
 TEST_F(garctl_requests, any_other_refusal_is_shown_with_number_text_and_remedy) {
   fake_gard control(control_, socket_type::stream, [](const std::string&) {
     return R"({"ok":false,"error":{"code":43,"name":"NotSet","text":"no plan is set for x",)"
