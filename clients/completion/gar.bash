@@ -178,13 +178,30 @@ _gar_complete_value() {
   esac
 }
 
+# --OPTION=VALUE: `prev` becomes the option and `cur` the value; `before` is what bash does not keep
+# of the word.
+_gar_part_option() {
+  before=''
+  [[ $cur == --*=* ]] || return
+  prev=${cur%%=*} cur=${cur#*=}
+  [[ $COMP_WORDBREAKS == *=* ]] || before=$prev=
+}
+
 _garctl() {
-  local cur prev words cword
+  local cur prev words cword before
   _init_completion -n :=@ || return
+  _gar_part_option
+  _garctl_reply
+  COMPREPLY=("${COMPREPLY[@]/#/$before}")
+}
+
+# Of the `cur`, `prev`, `words` and `cword` of who calls.
+_garctl_reply() {
   local program=${words[0]/#\~/$HOME} control=() command=() i
   for ((i = 1; i < cword; ++i)); do
     case ${words[i]} in
       --control) control=(--control "${words[i + 1]}") && ((++i)) ;;
+      --control=*) control=("${words[i]}") ;;
       --client | --point) ((++i)) ;;
       [a-z]*) [[ ${#command[@]} -ge 2 || (${#command[@]} -eq 1 && ${command[0]} != plan) ]] ||
         command+=("${words[i]}") ;;
@@ -206,8 +223,14 @@ _garctl() {
 
 # gard, gar-demo, gar-bench
 _gar_program() {
-  local cur prev words cword
+  local cur prev words cword before
   _init_completion -n :=@ || return
+  _gar_part_option
+  _gar_program_reply
+  COMPREPLY=("${COMPREPLY[@]/#/$before}")
+}
+
+_gar_program_reply() {
   local program=${words[0]/#\~/$HOME} command=()
   case ${words[1]-} in
     ab | replay | scale) ((cword > 1)) && command=("${words[1]}") ;;

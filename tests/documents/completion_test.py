@@ -185,6 +185,7 @@ def main(build):
             text = help_of(build / "bin" / program, *command)
             yield from differences(f"{line} --", set(OPTION.findall(text)))
         yield from differences("gar-demo --device v", {"vulkan"})
+        yield from differences("gar-demo --device=v", {"vulkan"})
         yield from differences("gard --log-level ", {"debug", "info", "warning", "error"})
         offered = completed("gar-bench ", alone)
         if not {"ab", "replay", "scale", "inline", "throughput"} <= offered:
@@ -233,6 +234,8 @@ def main(build):
                 yield from named("garctl plan unset --point ", {"begin", r"end\ of\ batch"})
             here = alone
             yield from named(f"garctl --control {node.control} plan unset --point ", {"begin"})
+            yield from named(f"garctl --control={node.control} plan unset --point=", {"begin"})
+            yield from named(f"garctl --control={node.control} plan unset --client=l", {"loader"})
 
     def a_name_is_offered_as_that_text_and_nothing_else():
         # What is offered is put into a line that a shell then reads: a client may call itself a command.
