@@ -13,10 +13,13 @@
 // is sent before the first wait that uses its number. A wait is pending only if it was sent,
 // whatever is thrown meanwhile. A cancel or a close that cannot be sent at once is a mark on what
 // it is about, and the service thread sends it: no want of room or memory loses one. After the loss
-// nothing is sent, and no wait is registered. Threads: as named. Lock order: send_lock_, then
-// pending_lock_; the ring's is taken within either. Ownership: bindings hold the link, so that the
-// doorbell stays mapped while a device may ring it. Errors: MalformedMessage and OutOfState for
-// frames that cannot be; the link is lost then.
+// nothing is sent, and no wait is registered.
+//
+// Threads: as named. Lock order: send_lock_, then pending_lock_; the ring's is taken within either.
+//
+// Ownership: bindings hold the link, so that the doorbell stays mapped while a device may ring it.
+//
+// Errors: MalformedMessage and OutOfState for frames that cannot be; the link is lost then.
 #pragma once
 
 #include <atomic>

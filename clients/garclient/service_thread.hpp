@@ -10,11 +10,15 @@
 //
 // Invariants: whatever is posted before stop() runs. Descriptors are looked at in every turn,
 // however many tasks are ready. Whoever stops it has cancelled every task before; stop() waits
-// until the last has ended. Threads: post, await_turn, need_by and start by any, await_turn not by
-// the thread itself; `host`, `take_ready` and what runs in a turn belong to the thread. Blocking:
-// await_turn; stop. Allocation: none in a sleep, so that a program without memory keeps its thread,
-// and none in await_turn. Errors: start: SystemCall. Work without memory is given up, and what a
-// task throws is dropped.
+// until the last has ended.
+//
+// Threads: post, await_turn, need_by and start by any, await_turn not by the thread itself; `host`,
+// `take_ready` and what runs in a turn belong to the thread.
+//
+// Blocking: await_turn; stop. Allocation: none in a sleep, so that a program without memory keeps
+// its thread, and none in await_turn.
+//
+// Errors: start: SystemCall. Work without memory is given up, and what a task throws is dropped.
 #pragma once
 
 #include <array>

@@ -45,7 +45,8 @@ class sleep_lateness {
     }
   }
 
-  // How long a wait of this history sleeps: its margin is no less than the floor.
+  // How long a wait of this history sleeps: its margin is no less than the floor. Teaches too: one
+  // that the floor alone keeps awake sinks it.
   duration sleep_for(const estimator& of, const prediction& by) {
     const duration sleep = of.sleep_for(with_margin_floor(by, floor()));
     if (!sleep && floor() > by.margin && of.sleep_for(by)) saw({});

@@ -13,12 +13,15 @@
 // A wait is found by its place on its session, that of one by ring being its slot; the completion
 // of such a one is written into the ring where the wait ends; flush makes it seen, and wakes once.
 //
-// Threads: one at a time (the reactor's, or whoever holds the pool's lock). Blocking: never.
-// Allocation: entries come in blocks, tables grow to their high-water mark, both when a wait is
-// added, that of the probes when one is wanted, bounded by the session's limits; `end` and `flush`
-// of completions by ring allocate nothing. What a failing device said is kept aside, where there is
-// a failure. Ownership: an attached ring lives until its session is dropped. `Host` is what the
-// executor keeps with each wait, as a base of its entry: how it is woken.
+// Threads: one at a time (the reactor's, or whoever holds the pool's lock).
+//
+// Blocking: never. Allocation: entries come in blocks, tables grow to their high-water mark, both
+// when a wait is added, that of the probes when one is wanted, bounded by the session's limits;
+// `end` and `flush` of completions by ring allocate nothing. What a failing device said is kept
+// aside, where there is a failure.
+//
+// Ownership: an attached ring lives until its session is dropped. `Host` is what the executor keeps
+// with each wait, as a base of its entry: how it is woken.
 #pragma once
 
 #include <algorithm>

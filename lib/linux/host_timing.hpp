@@ -12,10 +12,12 @@
 //     clock   one reading of the steady clock
 //
 // Invariants: the machine's CPUs are held for some 40 ms, in turns, and only where
-// /dev/cpu_dma_latency may be opened; slack and holding are put back. Threads: any; a thread of its
-// own is started and joined. Blocking: some 300 ms, and on a busy host `host_timing_budget` at
-// most, beyond which fewer tries count. Errors: none; what could not be tried is absent, and
-// `why_not_held` says why.
+// /dev/cpu_dma_latency may be opened; slack and holding are put back.
+//
+// Threads: any; a thread of its own is started and joined. Blocking: some 300 ms, and on a busy
+// host `host_timing_budget` at most, beyond which fewer tries count.
+//
+// Errors: none; what could not be tried is absent, and `why_not_held` says why.
 #pragma once
 
 #include <cstdint>

@@ -14,10 +14,15 @@
 // Invariants: the part is made by this object, with a name that nobody else can have prepared; what
 // FILE was keeps its mode, and its owner where this process may give it. A signal that is ignored
 // stays ignored; the others end the process as they would have.
+//
 // Threads: one, and one object at a time. Blocking: as the file; opening a pipe waits for its
-// reader. Ownership: the object has the part and, while it lives, the three signals. Errors:
-// SystemCall, with errno: make says what FILE cannot be before anything is written. What it does
-// not do: keep FILE's hard links, or sync to the disk.
+// reader.
+//
+// Ownership: the object has the part and, while it lives, the three signals.
+//
+// Errors: SystemCall, with errno: make says what FILE cannot be before anything is written.
+//
+// What it does not do: keep FILE's hard links, or sync to the disk.
 #pragma once
 
 #include <sys/stat.h>
