@@ -108,6 +108,7 @@ result<std::optional<binding>> client::open_at_gard(const std::shared_ptr<stream
   std::unique_lock lock(o->mutex);
   o->abandoned = !o->answered.wait_for(lock, std::chrono::nanoseconds(open_patience.ns),
                                        [&] { return o->answer.has_value(); });
+  if (o->abandoned) via->found_silent();
   // Refused for a limit, or lost: the stream works in-process.
   if (o->abandoned || !*o->answer) return std::optional<binding>();
   const proto::opened opened = **o->answer;

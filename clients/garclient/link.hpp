@@ -76,7 +76,8 @@ class link {
   // The ring said what cannot be; the service thread makes the link lost.
   bool broken() const { return ring_ && ring_->broken(); }
 
-  // gard let a wait pass its owner's backstop and has said nothing since.
+  // gard let a wait pass its owner's backstop, or an open its caller's patience, and has said
+  // nothing since.
   bool silent() const { return silent_.load(std::memory_order_relaxed); }
   void found_silent() { silent_.store(true, std::memory_order_relaxed); }
   // As !silent(), after a look at what it may have said in the ring.

@@ -39,6 +39,7 @@ struct gard_script {
   uint16_t version = 1;
   bool answers_hello = true;
   bool completes = true;                   // watches words
+  bool answers_opens = true;               // else when answer_opens() says so
   errc refuses_open{};                     // every open, with this
   errc refuses_waits{};                    // every wait, with this
   uint64_t base_ahead = 0;                 // of every open's answer
@@ -110,6 +111,14 @@ class scripted_gard {
     std::lock_guard lock(mutex_);
     script_.completes = on;
   }
+  // Those that came, and from now on each.
+  void answer_opens() {
+    std::lock_guard lock(mutex_);
+    script_.answers_opens = true;
+    for (connection& c : connections_) {
+      for (const proto::open& o : std::exchange(c.unanswered, {})) open(c, o);
+    }
+  }
 
   // What came, of one type; of waits each by itself.
   template <class M>
@@ -157,6 +166,7 @@ class scripted_gard {
     lines_page page;
     uint32_t streams = 0;
     std::map<uint64_t, proto::wait> pending;
+    std::vector<proto::open> unanswered;
     std::unique_ptr<ring_end> ring;
   };
   static constexpr uint64_t in_ring = uint64_t{1} << 63;
@@ -189,7 +199,7 @@ class scripted_gard {
     auto accepted = accept_from(listener_.get());
     if (!accepted || !*accepted) return;
     std::lock_guard lock(mutex_);
-    connections_.push_back({std::move(**accepted), *lines_page::make(), 0, {}, nullptr});
+    connections_.push_back({std::move(**accepted), *lines_page::make(), 0, {}, {}, nullptr});
   }
 
   bool read_all(connection& c, std::unique_lock<std::mutex>& lock) {
@@ -294,6 +304,7 @@ class scripted_gard {
   }
 
   void open(connection& c, const proto::open& o) {
+    if (!script_.answers_opens) return c.unanswered.push_back(o);
     if (script_.refuses_open != errc{}) {
       return refuse(c, o.cookie, script_.refuses_open, proto::message_type::open);
     }

@@ -652,6 +652,25 @@ TEST_P(with_gard, a_stream_that_gard_has_no_room_for_works_in_process) {
   EXPECT_EQ(wait(submit_and_record(1 * ms)).in_process, 1);
 }
 
+// Every one of a program's opens once waited a second for a gard that was frozen.
+TEST_P(with_gard, a_gard_that_does_not_answer_an_open_holds_up_no_other) {
+  gard_script s;
+  s.answers_opens = false;
+  start(s);
+  const auto began = std::chrono::steady_clock::now();
+  connect_and_open();
+  EXPECT_EQ(gar_mode(client_), GAR_MODE_IN_PROCESS);
+  std::vector<gar_stream*> others(8);
+  for (gar_stream*& other : others) ASSERT_EQ(gar_word_stream_open(client_, nullptr, &other), 0);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 5s);  // of which the first took one
+  EXPECT_EQ(wait(submit_and_record(1 * ms)).in_process, 1);
+
+  gard_->answer_opens();
+  await_mode(GAR_MODE_DAEMON);
+  EXPECT_TRUE(comes_to_hold([&] { return wait(submit_and_record(1 * ms)).delegated == 1; }));
+  for (gar_stream* other : others) EXPECT_EQ(gar_stream_close(other), 0);
+}
+
 TEST_P(with_gard, a_close_follows_the_last_wait_of_its_stream) {
   gard_script s;
   std::atomic<uint64_t> cookie{0};
