@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "daemon/config_depth.hpp"
 #include "daemon/config_setting.hpp"
 #include "lib/core/codec.hpp"
 #include "lib/core/printable.hpp"
@@ -247,6 +248,10 @@ std::string plans_text(const config& c) {
 }  // namespace
 
 result<config> parse_config(std::string_view text, std::string_view file) {
+  if (const std::optional<text_place> deep = too_deep_key(text)) {
+    return invalid(file, {deep->line, deep->column,
+                          fmt::format("a key of more than {} parts", config_key_parts_max)});
+  }
   config parsed;
   walker walk(text, parsed);
   try {

@@ -258,6 +258,49 @@ TEST(config, refuses_what_is_no_toml_where_it_stops_being_it) {
   refuses("[executor\n", 1, 10, "");
 }
 
+std::string dotted(size_t parts) {
+  std::string key = "a";
+  for (size_t i = 1; i < parts; ++i) key += ".a";
+  return key;
+}
+
+// The parser's recursion took the stack of a running gard.
+TEST(config, refuses_keys_of_very_many_parts_where_they_have_too_many) {
+  const std::string deep = dotted(50'000);
+  refuses("[" + deep + "]\n", 1, 17, "more than 8 parts");
+  refuses("[[" + deep + "]]\n", 1, 18, "more than 8 parts");
+  refuses(deep + " = 1\n", 1, 16, "more than 8 parts");
+  refuses("[log]\n" + deep + " = 1\n", 2, 16, "more than 8 parts");
+  refuses("x = { y = 1, " + deep + " = 1 }\n", 1, 29, "more than 8 parts");
+  const std::string nine = dotted(9) + " = 1\n";
+  refuses("# '\n" + nine, 2, 16, "more than 8 parts");
+  refuses("x = \"a\\\"b\"\n" + nine, 2, 16, "more than 8 parts");
+  refuses("x = \"\"\"\n\"\"\"\"\"\n" + nine, 3, 16, "more than 8 parts");
+  refuses("x = '''\n\\''''\n" + nine, 3, 16, "more than 8 parts");
+  refuses("\"\xc3\xa9.\" . 'b.' . a.a.a.a.a.a.a = 1\n", 1, 26, "more than 8 parts");
+  refuses(dotted(8) + " = 1\n", 1, 1, "unknown key 'a'");
+}
+
+TEST(config, takes_any_number_of_dots_in_names_texts_and_comments) {
+  const std::string dots(50, '.');
+  const config c = parsed("# " + dots + "\n[plan]\nclients.'" + dots + "' = \"poll\" # " + dots +
+                          "\n[plan.points]\n\"\\\"" + dots + "\" = '''poll'''\n");
+  EXPECT_EQ(c.plans.size(), 2u);
+}
+
+// The parser bounds the values, and not the parts of the keys that lead to them.
+TEST(config, refuses_values_nested_in_deep_keys_without_dying) {
+  std::string open;
+  std::string close;
+  for (int i = 0; i < 300; ++i) {
+    open += "{ " + dotted(8) + " = ";
+    close += " }";
+    const result<config> c = parse_config("x = " + open + "1" + close + "\n", "gard.toml");
+    ASSERT_TRUE(c.has_error());
+    EXPECT_EQ(c.error().code(), errc::InvalidConfig);
+  }
+}
+
 TEST(config, refuses_malformed_bytes_without_dying) {
   for (std::string_view bad : {std::string_view("\xEF\xBB\x8A\x5B"), std::string_view("[\n--"),
                                std::string_view("\0\0\0", 3), std::string_view("\xff\xfe"),
