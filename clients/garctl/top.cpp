@@ -50,8 +50,9 @@ void print_page(top_view& view, terminal& with) {
   with.out << std::endl;
 }
 
-// The first look is done.
+// The first look is done. One page where it is not said for how long.
 int print_pages(const gard_link& link, instant end, top_view& view, terminal& with) {
+  const bool once = end == instant::never();
   absence gone(with);
   do {
     const instant next = steady_clock().now() + between_looks;
@@ -62,7 +63,7 @@ int print_pages(const gard_link& link, instant end, top_view& view, terminal& wi
     }
     gone.over();
     print_page(view, with);
-  } while (steady_clock().now() < end && with.out && !reader_left(with.out_fd));
+  } while (!once && steady_clock().now() < end && with.out && !reader_left(with.out_fd));
   return gone.status();
 }
 

@@ -1,10 +1,10 @@
 // `garctl top`: what goes on at the node, on the whole screen, until its reader leaves.
 //
-// Where the output is no terminal it is a page a second: what changed since the look before,
-// printed, for as long as `--for` says and its reader reads.
+// Where the output is no terminal it is a page: what changed since the look before, printed; with
+// `--for` one a second, for so long and while its reader reads.
 //
-// A gard that goes is waited for. On a terminal the screen says so, else one line of `err`, and
-// where it had not come back at the end that is the exit status.
+// A gard that goes is waited for, but for a lone page. On a terminal the screen says so, else one
+// line of `err`, and where it had not come back at the end that is the exit status.
 // Threads: one. Blocking: as long as it runs; past `--for` half a second at most, for an answer.
 // Errors: as requests.hpp, for the first look.
 #pragma once
