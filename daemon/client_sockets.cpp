@@ -8,6 +8,7 @@
 #include <chrono>
 #include <vector>
 
+#include "daemon/accept_pause.hpp"
 #include "lib/linux/unix_socket.hpp"
 
 namespace gar {

@@ -58,8 +58,6 @@ class client_sockets {
     std::function<stepwise_answer(std::string_view json, uint32_t uid)> answer;
     std::function<result<std::optional<unique_fd>>(int listener)> accept = accept_from;
   };
-  // Before another try, where nobody could be accepted nor turned away.
-  static constexpr duration accept_pause = from_ms(100);
 
   client_sockets(boost::asio::io_context& io, wiring to);
   ~client_sockets();

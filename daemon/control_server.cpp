@@ -10,6 +10,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "daemon/accept_pause.hpp"
 #include "daemon/answer_json.hpp"
 #include "proto/limits.hpp"
 
@@ -19,9 +20,6 @@ namespace {
 namespace asio = boost::asio;
 using stream = asio::local::stream_protocol;
 using boost::system::error_code;
-
-// After a failed accept (no descriptors are left, mostly) the listener rests this long.
-constexpr auto accept_pause = std::chrono::milliseconds(100);
 
 }  // namespace
 
@@ -79,7 +77,7 @@ void control_server::listening::accept() {
       self->took(std::move(peer));
       return self->accept();
     }
-    self->pause_.expires_after(accept_pause);
+    self->pause_.expires_after(std::chrono::nanoseconds(accept_pause.ns));
     self->pause_.async_wait([self](error_code cancelled) {
       if (!cancelled && self->acceptor_.is_open()) self->accept();
     });

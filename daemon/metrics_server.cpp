@@ -17,6 +17,8 @@
 #include <string_view>
 #include <utility>
 
+#include "daemon/accept_pause.hpp"
+
 namespace gar {
 namespace {
 
@@ -26,8 +28,6 @@ namespace http = boost::beast::http;
 using boost::system::error_code;
 using tcp = asio::ip::tcp;
 
-// After a failed accept (no descriptors are left, mostly) the listener rests this long.
-constexpr auto accept_pause = std::chrono::milliseconds(100);
 constexpr auto open_metrics_type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 constexpr auto prometheus_type = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -153,7 +153,7 @@ void metrics_server::listening::accept() {
       self->took(std::move(peer));
       return self->accept();
     }
-    self->pause_.expires_after(accept_pause);
+    self->pause_.expires_after(std::chrono::nanoseconds(accept_pause.ns));
     self->pause_.async_wait([self](error_code cancelled) {
       if (!cancelled && self->acceptor_.is_open()) self->accept();
     });

@@ -13,6 +13,7 @@
 #include <optional>
 #include <vector>
 
+#include "daemon/accept_pause.hpp"
 #include "lib/linux/system_call.hpp"
 #include "lib/linux/unix_socket.hpp"
 #include "tests/daemon/raw_client.hpp"
@@ -93,7 +94,7 @@ class a_socket_that_nobody_can_be_accepted_at : public clients_socket {
 TEST_F(a_socket_that_nobody_can_be_accepted_at, is_left_alone_for_a_while) {
   const instant from = clock.now();
   for (int turn = 0; turn < 100; ++turn) io.poll_one();
-  const uint64_t pauses = (clock.now() - from).ns / client_sockets::accept_pause.ns;
+  const uint64_t pauses = (clock.now() - from).ns / accept_pause.ns;
   EXPECT_GE(tries, 2u);
   EXPECT_LE(tries, 2 * (pauses + 1));
 }
