@@ -66,7 +66,7 @@ void client_sockets::accept_some() {
     if (!*accepted) break;
     if (!spare_) spare_ = open_spare();  // where the last could not be had again
     if (result<void> admitted = to_.reserve.admit((*accepted)->get()); !admitted) {
-      say_turned_away(admitted.error());
+      count_turned_away(admitted.error());
       continue;
     }
     accept_one(std::move(**accepted));
@@ -82,7 +82,7 @@ bool client_sockets::turn_away_one(const error& why) {
   const bool accepted = to_.accept(listener_->native_handle()).has_value();
   spare_ = open_spare();
   if (accepted) {
-    say_turned_away(why);
+    count_turned_away(why);
   } else if (may_complain()) {
     log(log_level::warning, "clients knock and cannot be let in: " + why.headline());
   }
@@ -97,7 +97,7 @@ void client_sockets::accept_later() {
   });
 }
 
-void client_sockets::say_turned_away(const error& why) {
+void client_sockets::count_turned_away(const error& why) {
   ++turned_away_;
   if (!may_complain()) return;
   log(log_level::warning,

@@ -103,7 +103,7 @@ class client_sockets {
   std::shared_ptr<user_unread> unread_of(uint32_t uid, size_t bytes_max);
   bool turn_away_one(const error& why);
   void accept_later();
-  void say_turned_away(const error& why);
+  void count_turned_away(const error& why);
   bool may_complain();
   void log_about(uint32_t uid, log_level level, const std::string& text);
   void read_from(session_id id);
