@@ -444,7 +444,7 @@ TEST_P(with_gard, a_plan_set_for_all_changes_new_waits) {
 }
 
 TEST_P(with_gard, a_timeout_is_gards_to_count_and_the_owners_to_keep) {
-  constexpr uint64_t told_ns = 400 * ms;
+  constexpr uint64_t told_ns = 200 * ms;
   gard_script s;
   // Told at the deadline it would race with the owner's own end, a little later. So gard says it at
   // once: the owner keeps the time, and there is nothing left to cancel.
@@ -456,10 +456,12 @@ TEST_P(with_gard, a_timeout_is_gards_to_count_and_the_owners_to_keep) {
   gar_wait_options o = wait_options();
   o.timeout_ns = told_ns;
   gar_report r{};
-  EXPECT_EQ(gar_wait(stream_, submit_and_record(5000 * ms), &o, &r), GAR_E_TIMED_OUT);
+  EXPECT_EQ(gar_wait(stream_, submit_and_record(2000 * ms), &o, &r), GAR_E_TIMED_OUT);
   EXPECT_GE(r.wait_ns, told_ns);
+  EXPECT_EQ(r.delegated, 1) << "it is gard's to count";
   o.timeout_ns = 30 * ms;  // gard says nothing this time
   EXPECT_EQ(gar_wait(stream_, submit_and_record(1000 * ms), &o, &r), GAR_E_TIMED_OUT);
+  EXPECT_EQ(r.delegated, 0);
   EXPECT_EQ(gard_->await<proto::cancel>(1).size(), 1u) << "of the second alone";
   EXPECT_EQ(gard_->received<proto::wait>().size(), 2u);
 }
