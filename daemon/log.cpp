@@ -2,12 +2,17 @@
 
 #include <fmt/core.h>
 #include <spdlog/pattern_formatter.h>
-#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
+
+#include "lib/core/utf8.hpp"
+#include "lib/linux/line_output.hpp"
 
 namespace gar {
 namespace {
@@ -30,6 +35,32 @@ class journal_priority final : public spdlog::custom_flag_formatter {
     if (level == spdlog::level::warn) return "<4>";
     return level == spdlog::level::info ? "<6>" : "<7>";
   }
+};
+
+// stderr, of which the reader may be slow, stopped or gone: its lines are lost then, and counted.
+class stderr_lines final : public spdlog::sinks::base_sink<std::mutex> {
+ private:
+  void sink_it_(const spdlog::details::log_msg& line) override {
+    if (dropped_ > 0) {
+      const std::string told = fmt::format("{} log lines were dropped", dropped_);
+      if (write({line.logger_name, spdlog::level::warn, told})) dropped_ = 0;
+    }
+    if (dropped_ > 0 || !write(line)) ++dropped_;
+  }
+  void flush_() override {}
+
+  bool write(const spdlog::details::log_msg& line) {
+    constexpr std::string_view cut = "...\n";
+    spdlog::memory_buf_t text;
+    formatter_->format(line, text);
+    if (text.size() > line_bytes_max) {
+      text.resize(utf8_prefix({text.data(), text.size()}, line_bytes_max - cut.size()).size());
+      text.append(cut.data(), cut.data() + cut.size());
+    }
+    return write_line_now(STDERR_FILENO, {text.data(), text.size()});
+  }
+
+  uint64_t dropped_ = 0;
 };
 
 spdlog::level::level_enum spdlog_level(log_level level) {
@@ -55,7 +86,7 @@ std::unique_ptr<spdlog::formatter> formatter_for(bool to_journal) {
 
 spdlog::logger& logger() {
   static spdlog::logger one = [] {
-    spdlog::logger made("gard", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    spdlog::logger made("gard", std::make_shared<stderr_lines>());
     made.set_formatter(formatter_for(false));
     made.set_level(spdlog::level::info);
     return made;

@@ -5,8 +5,9 @@
 //
 // Invariants: an event is one line, whatever bytes a peer put into its text (control characters are
 // shown as \xNN). Nothing is logged below the level that was set last.
-// Threads: any; a line is written whole. Blocking: the write to stderr.
-// Errors: none; a log that cannot be written is lost.
+// Threads: any; a line is written whole. Blocking: none for a reader of stderr.
+// Errors: none; a line that nobody takes is lost, and the next one that is taken says how many
+// were.
 #pragma once
 
 #include <cstdint>

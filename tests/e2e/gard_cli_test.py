@@ -12,6 +12,7 @@ import shutil
 import signal
 import socket
 import stat
+import subprocess
 import sys
 import tempfile
 import time
@@ -557,6 +558,32 @@ class Log(unittest.TestCase):
         with Gard(GARD, environment={"JOURNAL_STREAM": "1:1"}) as gard:
             for line in gard.log().splitlines():
                 self.assertRegex(line, r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} (info|warning): ")
+
+    def test_that_nobody_reads_keeps_gard_from_nothing(self):
+        # A full pipe held the thread that serves clients, requests and signals.
+        for first in (b"", b"x" * 4096):
+            with self.subTest(full_from_the_start=bool(first)), Gard(GARD) as gard:
+                gard.end()
+                reader, writer = os.pipe()
+                self.addCleanup(os.close, reader)
+                fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+                os.write(writer, first)
+                gard.process = subprocess.Popen(gard.command(), stderr=writer,
+                                                stdout=subprocess.DEVNULL, env=gard.environment)
+                os.close(writer)
+                gard.wait_until(gard.answers)
+                before = os.read(reader, 8192).decode()
+                gard.signal(signal.SIGTERM)
+                self.assertEqual(gard.wait(), 0)
+                after = os.read(reader, 8192).decode()
+                self.assertTrue(first or "warning: " in before or "info: gard" in before, before)
+                self.assertRegex(after, r"^\S+ \S+ warning: \d+ log lines were dropped\n")
+
+    def test_cuts_a_line_that_a_pipe_may_not_take_at_once(self):
+        told = run(GARD, "--config", "/" + "\u00e9" * 3000).stderr.encode()
+        self.assertLessEqual(len(told), 4096)
+        self.assertGreater(len(told), 4090)
+        self.assertTrue(told.decode().endswith("\u00e9...\n"), told[-20:])
 
     def test_says_only_what_its_level_allows(self):
         with Gard(GARD, "--log-level", "error") as gard:
