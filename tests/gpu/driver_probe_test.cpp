@@ -6,9 +6,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <string>
+#include <thread>
 
 namespace gar {
 namespace {
@@ -69,6 +73,46 @@ TEST(driver_probe, of_a_hello_loads_nothing) {
   EXPECT_FALSE(cuda.available);
   EXPECT_THAT(cuda.why, HasSubstr("not loaded in this process"));
   EXPECT_EQ(dlopen(fake_cuda[0], RTLD_NOW | RTLD_NOLOAD), nullptr);
+}
+
+TEST(driver_probe, of_a_hello_looks_for_no_file) {
+  const driver_capability cuda = probe_cuda(probe_depth::loaded, missing);
+  EXPECT_EQ(cuda.why, "libgar_no_such_driver.so.1 is not loaded in this process");
+}
+
+TEST(driver_probe, of_a_hello_knows_a_library_by_its_name_wherever_it_came_from) {
+  const std::array<const char*, 2> libraries{missing[0], "libcuda.so.1"};
+  EXPECT_FALSE(probe_cuda(probe_depth::loaded, libraries).available);
+  const loaded library(fake_cuda);
+  ASSERT_TRUE(library);
+  EXPECT_TRUE(probe_cuda(probe_depth::loaded, libraries).available);
+}
+
+// A child once found the loader's map of the file system half unmapped, by a thread that looked for
+// drivers at the fork, and crashed: one of seven.
+TEST(driver_probe, of_a_hello_works_in_a_child_that_was_forked_meanwhile) {
+  std::atomic<bool> stop{false};
+  std::array<std::thread, 2> others;
+  for (std::thread& other : others) {
+    other = std::thread([&] {
+      while (!stop) probe_drivers(probe_depth::loaded);
+    });
+  }
+  int failed = 0;
+  for (int i = 0; i < 200; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(10);
+      probe_drivers(probe_depth::loaded);
+      _exit(0);
+    }
+    int status = 0;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    failed += status != 0;
+  }
+  stop = true;
+  for (std::thread& other : others) other.join();
+  EXPECT_EQ(failed, 0);
 }
 
 TEST(driver_probe, of_a_hello_starts_nothing) {
