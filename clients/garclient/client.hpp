@@ -55,7 +55,6 @@ class client {
   };
   // About what a wake of a sleeping thread costs.
   static constexpr duration look_default = from_us(20);
-  static constexpr size_t streams_max = 8192;
 
   static result<std::unique_ptr<client>> connect(const options& o);
   ~client();
@@ -120,6 +119,7 @@ class client {
   bool has_begun() const;
   instant due() const;
   size_t watched(std::span<watched_fd> into) const;
+  static constexpr size_t watched_max = 3;
   void answer_probes(link& from, const std::vector<proto::probe_entry>& probes);
   result<void> publish(const std::vector<proto::plan_scope>& plans);
   void lose_link(const std::shared_ptr<link>& lost);

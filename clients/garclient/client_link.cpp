@@ -137,6 +137,8 @@ instant client::due() const {
 }
 
 size_t client::watched(std::span<watched_fd> into) const {
+  static_assert(watched_max < watched_fds_max, "the service thread has one of its own");
+  GAR_ASSERT(into.size() >= watched_max);
   size_t count = 0;
   if (const std::shared_ptr<link> at = live_link()) {
     into[count++].fd = at->fd();

@@ -51,8 +51,8 @@ result<std::shared_ptr<stream>> client::open_stream(std::optional<device_stream>
   uint64_t id = 0;
   {
     std::lock_guard lock(streams_lock_);
-    if (streams_.size() == streams_max) {
-      return error(errc::LimitStreams, {std::to_string(streams_max)});
+    if (streams_.size() == link::streams_max) {
+      return error(errc::LimitStreams, {std::to_string(link::streams_max)});
     }
     id = next_stream_id_++;
   }

@@ -52,6 +52,9 @@ class stream;
 
 class link {
  public:
+  // Of one client, so that no more answers wait to be sent: gard asks about each once at a time.
+  static constexpr size_t streams_max = 8192;
+
   struct parts {
     unique_fd socket;
     proto::welcome welcome;

@@ -7,12 +7,6 @@
 #include "lib/linux/steady_clock.hpp"
 
 namespace gar::owner {
-namespace {
-
-// No gard that keeps to the protocol leaves more of them unread: one for each stream.
-constexpr size_t answers_max = 8192;
-
-}  // namespace
 
 instant link::add_outcome(const proto::outcome_entry& entry, std::string_view point, instant now,
                           booking how) {
@@ -172,7 +166,8 @@ void link::answer(const std::vector<proto::status_entry>& statuses, instant now)
   std::lock_guard lock(send_lock_);
   answers_.insert(answers_.end(), statuses.begin(), statuses.end());
   send_answers(now);
-  if (answers_.size() > answers_max) answers_.resize(answers_max);
+  // No gard that keeps to the protocol leaves more of them unread.
+  if (answers_.size() > streams_max) answers_.resize(streams_max);
 }
 
 void link::send_answers(instant now) noexcept {
