@@ -4,10 +4,10 @@
 // service thread.
 #include <array>
 #include <exception>
-#include <new>
 #include <utility>
 
 #include "clients/garclient/client.hpp"
+#include "clients/garclient/last_error.hpp"
 #include "clients/garclient/task_port.hpp"
 #include "clients/garclient/task_timer.hpp"
 
@@ -18,11 +18,7 @@ namespace {
 wait_end thrown(const std::exception& e) noexcept {
   wait_end end;
   end.ended = wait_end::by::given_up;
-  try {
-    end.failure = error(errc::SystemCall, {"an internal call", e.what()});
-  } catch (const std::bad_alloc&) {
-    end.failure = error(errc::SystemCall);
-  }
+  end.failure = of_exception(e);
   return end;
 }
 

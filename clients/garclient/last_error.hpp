@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <exception>
 #include <new>
 #include <string>
 #include <string_view>
@@ -18,6 +19,9 @@ struct last_error {
 };
 
 last_error& last_error_here();
+
+// Of what was thrown where no exception may leave; without its text where there is no memory.
+error of_exception(const std::exception& e) noexcept;
 
 // Remembers it and gives its number.
 int failed(const error& e);
@@ -36,7 +40,7 @@ int entry(F&& body) noexcept {
   } catch (const std::bad_alloc&) {
     return failed_for_memory();
   } catch (const std::exception& e) {
-    return failed(error(errc::SystemCall, {"an internal call", e.what()}));
+    return failed(of_exception(e));
   }
 }
 
