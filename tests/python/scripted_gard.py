@@ -28,7 +28,7 @@ def memory_file(size, seals=SEALS):
     os.ftruncate(fd, size)
     mapped = mmap.mmap(fd, size)
     fcntl.fcntl(fd, fcntl.F_ADD_SEALS, seals)
-    return fd, memoryview(mapped).cast("B").cast("Q")
+    return fd, memoryview(mapped)[:size - size % 8].cast("B").cast("Q")
 
 
 class Script:
@@ -42,6 +42,8 @@ class Script:
         self.refuses_waits = 0
         self.base_ahead = 0
         self.page_seals = SEALS
+        self.bell_bytes = 4096
+        self.state_bytes = 4096
         self.welcome_instead = None
         self.descriptors = 3
         self.on_wait = None  # called for every wait before anything else; True: it is dealt with
@@ -67,8 +69,8 @@ class ScriptedGard:
         self.log = []
         self._lock = threading.RLock()
         self._connections = []
-        self._bell_fd, self.bell = memory_file(4096)
-        self._state_fd, _ = memory_file(4096, SEALS | SEAL_FUTURE_WRITE)
+        self.bell_fd, self.bell = memory_file(self.script.bell_bytes)
+        self.state_fd, _ = memory_file(self.script.state_bytes, SEALS | SEAL_FUTURE_WRITE)
         if os.path.exists(path):
             os.unlink(path)
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -199,7 +201,7 @@ class ScriptedGard:
         if script.welcome_instead is not None:
             _send(connection.peer, script.welcome_instead, ())
             return
-        fds = [connection.page_fd, self._bell_fd, self._state_fd][:script.descriptors]
+        fds = [connection.page_fd, self.bell_fd, self.state_fd][:script.descriptors]
         welcome = frames.Welcome(script.version, 1, 0, 77, 4096, 512, 4096, 1, script.generation,
                                  "software", "naive", 0, 0)
         _send(connection.peer, frames.encode(welcome), fds)

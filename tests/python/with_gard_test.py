@@ -1,6 +1,7 @@
 """A client with a gard that is right, silent, lying, stuck or dying; and with none."""
 
 import asyncio
+import gc
 import os
 import threading
 import time
@@ -658,7 +659,7 @@ async def test_what_cannot_be_ends_the_link_and_nothing_else(scripted, what):
         elif what == "descriptors":
             gard.send(frames.Closed(1), [0])
         elif what == "a place outside":
-            gard.send(frames.Page(3, 4096), [gard._bell_fd])
+            gard.send(frames.Page(3, 4096), [gard.bell_fd])
         elif what == "answer":
             gard.send(frames.Answer(1, 0, 2, "{}"))
         else:
@@ -762,6 +763,31 @@ async def test_pages_without_their_seals_are_never_mapped(scripted):
     scripted(page_seals=SEALS & ~1)
     async with garclient.connect(scripted.path) as gar:
         assert gar.mode == "in-process"
+
+
+def descriptors_of(fd):
+    """How many this process has of that file."""
+    gc.collect()
+    same = 0
+    for name in os.listdir("/proc/self/fd"):
+        try:
+            same += os.path.samestat(os.stat(f"/proc/self/fd/{name}"), os.fstat(fd))
+        except FileNotFoundError:
+            pass
+    return same
+
+
+@pytest.mark.parametrize("script", [{"bell_bytes": 3201}, {"state_bytes": 17}], ids=str)
+@in_loop
+async def test_pages_that_end_within_a_word_are_refused_and_closed(scripted, script):
+    # What they raised was no refusal: the link stayed until its timer, and a descriptor for ever.
+    gard = scripted(**script)
+    shared = [gard.bell_fd, gard.state_fd]
+    before = [descriptors_of(fd) for fd in shared]
+    with pytest.raises(garclient.NotReachable, match="its size"):
+        async with garclient.connect(scripted.path, need_daemon=True):
+            pass
+    assert [descriptors_of(fd) for fd in shared] == before
 
 
 # ---- The end.

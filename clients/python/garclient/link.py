@@ -263,7 +263,7 @@ class Link:
         for at, make in enumerate(makers):
             try:
                 pages.append(make(descriptors[at]))
-            except GarError:
+            except BaseException:
                 close_all(descriptors[at + 1:])
                 raise
         close_all(descriptors[3:])

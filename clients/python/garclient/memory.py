@@ -103,7 +103,7 @@ def _check(fd: int, what: str, *, exact: int = 0, least: int = 0,
         size = os.fstat(fd).st_size
         if fcntl.fcntl(fd, fcntl.F_GET_SEALS) & seals != seals:
             fault = "its seals"
-        elif exact and size != exact or size < least:
+        elif exact and size != exact or size < least or size % WORD_BYTES:
             fault = "its size"
     except OSError as error:
         fault = "no memory file" if error.errno == errno.EINVAL else str(error)
