@@ -1,8 +1,6 @@
 #include "clients/garclient/last_error.hpp"
 
 #include <cstring>
-#include <exception>
-#include <new>
 
 #include "lib/core/utf8.hpp"
 
@@ -11,14 +9,6 @@ namespace gar::owner {
 last_error& last_error_here() {
   thread_local last_error here;
   return here;
-}
-
-error of_exception(const std::exception& e) noexcept {
-  try {
-    return error(errc::SystemCall, {"an internal call", e.what()});
-  } catch (const std::bad_alloc&) {
-    return error(errc::SystemCall);
-  }
 }
 
 int failed(const error& e) {

@@ -21,7 +21,13 @@ struct last_error {
 last_error& last_error_here();
 
 // Of what was thrown where no exception may leave; without its text where there is no memory.
-error of_exception(const std::exception& e) noexcept;
+inline error of_exception(const std::exception& e) noexcept {
+  try {
+    return error(errc::SystemCall, {"an internal call", e.what()});
+  } catch (const std::bad_alloc&) {
+    return error(errc::SystemCall);
+  }
+}
 
 // Remembers it and gives its number.
 int failed(const error& e);
