@@ -36,6 +36,7 @@ class Script:
         self.plan = PLAN
         self.generation = 5
         self.version = 1
+        self.ends = False    # each connection, behind its plans
         self.answers_hello = True
         self.completes = True
         self.refuses_open = 0
@@ -206,6 +207,8 @@ class ScriptedGard:
                                  "software", "naive", 0, 0)
         _send(connection.peer, frames.encode(welcome), fds)
         self._reply(connection, frames.PlanScope(script.generation, 0, 0, 1, "", script.plan))
+        if script.ends:
+            self._reply(connection, frames.Bye(0))
 
     def _open(self, connection, m):
         if self.script.opens is not None:

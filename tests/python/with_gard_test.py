@@ -7,6 +7,7 @@ import threading
 import time
 from decimal import Decimal
 from fractions import Fraction
+from types import SimpleNamespace
 
 import pytest
 from conftest import eventually, in_loop
@@ -775,6 +776,27 @@ def descriptors_of(fd):
         except FileNotFoundError:
             pass
     return same
+
+
+@in_loop
+async def test_a_gard_that_ends_what_it_began_is_asked_again_after_a_pause(scripted, monkeypatch):
+    # Each wait once brought a connection: hundreds a second.
+    now_ns = time.monotonic_ns()
+    clock = SimpleNamespace(monotonic_ns=lambda: now_ns)
+    monkeypatch.setattr("garclient.session.time", clock)
+    gard = scripted(ends=True)
+    async with garclient.connect(scripted.path) as gar:
+        stream = gar.stream(SoftwareDevice())
+        for connections in range(1, 4):
+            await eventually(lambda: len(gard.received(frames.Hello)) == connections)
+            await eventually(lambda: gar.mode == "in-process" and scripted.connections() == 0)
+            now_ns += 19_999_999
+            for _ in range(20):
+                await stream.wait(stream.record())
+            assert gar._session._joining is None
+            now_ns += 1
+            await stream.wait(stream.record())
+            assert gar._session._joining is not None
 
 
 @pytest.mark.parametrize("script", [{"bell_bytes": 3201}, {"state_bytes": 17}], ids=str)

@@ -204,7 +204,9 @@ class Session:
         for scope in link.plans:
             self.plans.publish(scope)
         self._link = link
+        # From now, since it may be lost at once: else each call would begin another.
         self._pause_ns = _RETRY_FIRST_NS
+        self._retry_ns = time.monotonic_ns() + self._pause_ns
         self.counters.reconnects += self._ever_joined
         self._ever_joined = True
         for source in self._streams:
