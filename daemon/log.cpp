@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "lib/core/printable.hpp"
 #include "lib/core/utf8.hpp"
 #include "lib/linux/line_output.hpp"
 
@@ -94,23 +95,6 @@ spdlog::logger& logger() {
   return one;
 }
 
-bool is_control(char c) {
-  return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-}
-
-std::string one_line(std::string_view text) {
-  std::string line;
-  line.reserve(text.size());
-  for (char c : text) {
-    if (is_control(c)) {
-      line += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    } else {
-      line += c;
-    }
-  }
-  return line;
-}
-
 }  // namespace
 
 void start_log(bool to_journal) {
@@ -126,7 +110,7 @@ bool logs(log_level level) {
 }
 
 void log(log_level level, std::string_view text) {
-  if (logs(level)) logger().log(spdlog_level(level), one_line(text));
+  if (logs(level)) logger().log(spdlog_level(level), readable_text(text));
 }
 
 }  // namespace gar

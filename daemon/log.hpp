@@ -3,8 +3,8 @@
 // On a terminal or in a file a line carries its time and level; under systemd the journal knows the
 // time, and the level goes as "<6>" so that `journalctl -p` works.
 //
-// Invariants: an event is one line, whatever bytes a peer put into its text (control characters are
-// shown as \xNN). Nothing is logged below the level that was set last.
+// Invariants: an event is one line that reads as it is written, whatever bytes a peer put into its
+// text (`readable_text`). Nothing is logged below the level that was set last.
 // Threads: any; a line is written whole. Blocking: none for a reader of stderr.
 // Errors: none; a line that nobody takes is lost, and the next one that is taken says how many
 // were.

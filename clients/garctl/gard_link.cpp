@@ -5,6 +5,7 @@
 #include <boost/json/serialize.hpp>
 #include <cerrno>
 
+#include "lib/core/printable.hpp"
 #include "lib/linux/control_request.hpp"
 #include "lib/linux/steady_clock.hpp"
 #include "lib/linux/system_call.hpp"
@@ -136,7 +137,9 @@ duration gard_link::patience_left() const {
 
 std::string text_of(const unreachable& failed) {
   std::string text;
-  for (const attempt& each : failed.attempts) text += "  " + each.path + ": " + each.why + '\n';
+  for (const attempt& each : failed.attempts) {
+    text += "  " + readable_text(each.path) + ": " + readable_text(each.why) + '\n';
+  }
   return text;
 }
 

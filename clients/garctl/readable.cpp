@@ -2,10 +2,11 @@
 
 #include <fmt/core.h>
 
-#include <array>
 #include <clocale>
 #include <cwchar>
-#include <utility>
+#include <string>
+
+#include "lib/core/utf8.hpp"
 
 namespace gar {
 namespace {
@@ -27,40 +28,6 @@ std::string readable_minutes(uint64_t seconds) {
   if (hours >= 24) return fmt::format("{} d {} h", hours / 24, hours % 24);
   if (hours > 0) return fmt::format("{} h {} min", hours, minutes % 60);
   return fmt::format("{} min {} s", minutes, seconds % 60);
-}
-
-// One character, and 0xfffd and one byte for what is none.
-struct character {
-  char32_t point = 0;
-  size_t bytes = 1;
-};
-
-character first_character(std::string_view text) {
-  const auto byte = [text](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return {lead, 1};
-  const size_t bytes = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
-  if (bytes == 1 || text.size() < bytes) return {0xfffd, 1};
-  char32_t point = lead & (0x7f >> bytes);
-  for (size_t i = 1; i < bytes; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return {0xfffd, 1};
-    point = point << 6 | (byte(i) & 0x3f);
-  }
-  return {point, bytes};
-}
-
-// What a terminal obeys: controls, and what reorders or hides the text around it.
-bool is_obeyed(char32_t point) {
-  constexpr std::array<std::pair<char32_t, char32_t>, 6> obeyed{{{0x00, 0x1f},
-                                                                 {0x7f, 0x9f},
-                                                                 {0x200b, 0x200f},
-                                                                 {0x2028, 0x202e},
-                                                                 {0x2066, 0x2069},
-                                                                 {0xfeff, 0xfeff}}};
-  for (const auto& [first, last] : obeyed) {
-    if (point >= first && point <= last) return true;
-  }
-  return false;
 }
 
 // Widths as Unicode has them, whatever the locale of this process is.
@@ -99,19 +66,6 @@ std::string readable_kib(uint64_t kib) {
   if (kib < 1024) return fmt::format("{} KiB", kib);
   if (kib < 1024 * 1024) return three_digits(kib, 1024, "MiB");
   return three_digits(kib, 1024 * 1024, "GiB");
-}
-
-std::string readable_text(std::string_view text) {
-  std::string shown;
-  while (!text.empty()) {
-    const character next = first_character(text);
-    for (const char c : text.substr(0, next.bytes)) {
-      shown += is_obeyed(next.point) ? fmt::format("\\x{:02x}", static_cast<unsigned char>(c))
-                                     : std::string(1, c);
-    }
-    text.remove_prefix(next.bytes);
-  }
-  return shown;
 }
 
 text_extent extent_within(std::string_view text, size_t columns_max) {

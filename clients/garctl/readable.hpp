@@ -9,15 +9,14 @@
 #include <string>
 #include <string_view>
 
+#include "lib/core/printable.hpp"  // readable_text
+
 namespace gar {
 
 // "950 ns", "12.3 us", "4.56 ms", "1.23 s", "3 min 12 s", "2 h 5 min", "3 d 4 h"
 std::string readable_ns(uint64_t ns);
 // "512 KiB", "5.10 MiB", "1.00 GiB"
 std::string readable_kib(uint64_t kib);
-// Control characters (C0, DEL and C1) and those that reorder or hide what is around them become
-// "\xNN" a byte; other UTF-8 stays.
-std::string readable_text(std::string_view text);
 
 // Columns are a terminal's: two for a wide character, none for a combining one and for escape
 // sequences.

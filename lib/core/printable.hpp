@@ -3,8 +3,12 @@
 // A text that is refused is shown in the refusal, and it came from somebody else: it may hold NUL,
 // newlines, escape sequences, broken UTF-8, or be far too long.
 //
-// Model: printable ASCII stays; every other byte becomes "\xNN"; past `bytes_max` of output the
-// rest becomes "...". Threads: pure. Allocation: the string.
+// Model: two degrees, each with "\xNN" for a byte that does not stay.
+//   printable      printable ASCII stays; past `bytes_max` of output the rest becomes "..."
+//   readable_text  UTF-8 stays, but for what a terminal obeys: control characters, and what
+//   reorders
+//                  or hides the text around it or cannot be seen
+// Threads: pure. Allocation: the string.
 #pragma once
 
 #include <cstddef>
@@ -14,5 +18,6 @@
 namespace gar {
 
 std::string printable(std::string_view text, size_t bytes_max);
+std::string readable_text(std::string_view text);
 
 }  // namespace gar

@@ -45,6 +45,14 @@ bool is_control(std::string_view character) {
 
 }  // namespace
 
+character first_character(std::string_view text) {
+  const size_t bytes = character_bytes(text);
+  if (bytes == 0) return {};
+  char32_t point = bytes == 1 ? byte_at(text, 0) : byte_at(text, 0) & (0x7f >> bytes);
+  for (size_t i = 1; i < bytes; ++i) point = point << 6 | (byte_at(text, i) & 0x3f);
+  return {point, bytes, true};
+}
+
 bool valid_utf8(std::string_view text) {
   while (!text.empty()) {
     const size_t bytes = character_bytes(text);

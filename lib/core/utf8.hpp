@@ -12,6 +12,14 @@
 
 namespace gar {
 
+// The character at the front of a text that is not empty; where none is well formed, one byte.
+struct character {
+  char32_t point = U'\ufffd';
+  size_t bytes = 1;
+  bool well_formed = false;
+};
+character first_character(std::string_view text);
+
 // Are these bytes well-formed UTF-8?
 bool valid_utf8(std::string_view text);
 

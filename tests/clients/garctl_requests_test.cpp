@@ -108,6 +108,15 @@ TEST_F(garctl_requests, a_named_control_socket_is_the_only_one_tried) {
   EXPECT_THAT(got.err, Not(HasSubstr(clients_)));
 }
 
+TEST_F(garctl_requests, a_path_and_a_reason_that_a_terminal_would_obey_are_shown_as_numbers) {
+  command_line line = asking(verb::status);
+  line.control = directory_.file("\x1b[31m\u202e.sock");
+  EXPECT_THAT(run(line).err, HasSubstr("\\x1b[31m\\xe2\\x80\\xae.sock: No such file"));
+  unreachable failed;
+  failed.attempts.push_back({"/a", "refused: \u2066b\n"});
+  EXPECT_EQ(text_of(failed), "  /a: refused: \\xe2\\x81\\xa6b\\x0a\n");
+}
+
 TEST_F(garctl_requests, changes_are_never_sent_to_the_clients_socket) {
   fake_gard clients(clients_, socket_type::seqpacket,
                     [](const std::string&) { return R"({"ok":true,"result":{}})"; });

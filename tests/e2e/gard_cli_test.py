@@ -579,6 +579,12 @@ class Log(unittest.TestCase):
                 self.assertTrue(first or "warning: " in before or "info: gard" in before, before)
                 self.assertRegex(after, r"^\S+ \S+ warning: \d+ log lines were dropped\n")
 
+    def test_shows_what_would_reorder_or_hide_a_line_as_numbers(self):
+        name = "/a\u202eb\u2066c\u061cd\u00ade\u3164f\u00e9"
+        told = run(GARD, "--config", name).stderr
+        self.assertIn("/a\\xe2\\x80\\xaeb\\xe2\\x81\\xa6c\\xd8\\x9cd\\xc2\\xade\\xe3\\x85\\xa4f\u00e9",
+                      told)
+
     def test_cuts_a_line_that_a_pipe_may_not_take_at_once(self):
         told = run(GARD, "--config", "/" + "\u00e9" * 3000).stderr.encode()
         self.assertLessEqual(len(told), 4096)

@@ -68,6 +68,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
     must(front.size() == text.size() || front.size() + 4 > bytes_max);
   }
   must(valid_plain_text(printable(text, bytes_max)));
+  const std::string readable = readable_text(text);
+  must(valid_plain_text(readable) && readable_text(readable) == readable);
   char call[proto::call_field_bytes];
   proto::set_call(call, text);
   must(call[sizeof(call) - 1] == '\0' && valid_plain_text(call));
