@@ -5,9 +5,8 @@
 //
 // Model: two degrees, each with "\xNN" for a byte that does not stay.
 //   printable      printable ASCII stays; past `bytes_max` of output the rest becomes "..."
-//   readable_text  UTF-8 stays, but for what a terminal obeys: control characters, and what
-//   reorders
-//                  or hides the text around it or cannot be seen
+//   readable_text  UTF-8 stays, but for what a terminal obeys: controls, and what cannot be seen,
+//                  or reorders or hides the text around it
 // Threads: pure. Allocation: the string.
 #pragma once
 
