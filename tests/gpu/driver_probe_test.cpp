@@ -6,13 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <array>
-#include <atomic>
 #include <string>
-#include <thread>
 
 namespace gar {
 namespace {
@@ -86,33 +82,6 @@ TEST(driver_probe, of_a_hello_knows_a_library_by_its_name_wherever_it_came_from)
   const loaded library(fake_cuda);
   ASSERT_TRUE(library);
   EXPECT_TRUE(probe_cuda(probe_depth::loaded, libraries).available);
-}
-
-// A child once found the loader's map of the file system half unmapped, by a thread that looked for
-// drivers at the fork, and crashed: one of seven.
-TEST(driver_probe, of_a_hello_works_in_a_child_that_was_forked_meanwhile) {
-  std::atomic<bool> stop{false};
-  std::array<std::thread, 2> others;
-  for (std::thread& other : others) {
-    other = std::thread([&] {
-      while (!stop) probe_drivers(probe_depth::loaded);
-    });
-  }
-  int failed = 0;
-  for (int i = 0; i < 200; ++i) {
-    const pid_t child = fork();
-    if (child == 0) {
-      alarm(10);
-      probe_drivers(probe_depth::loaded);
-      _exit(0);
-    }
-    int status = 0;
-    EXPECT_EQ(waitpid(child, &status, 0), child);
-    failed += status != 0;
-  }
-  stop = true;
-  for (std::thread& other : others) other.join();
-  EXPECT_EQ(failed, 0);
 }
 
 TEST(driver_probe, of_a_hello_starts_nothing) {
