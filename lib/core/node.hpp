@@ -54,7 +54,7 @@ struct node_options {
   uint32_t waits_max = UINT32_MAX;  // that the executor can run at one time, of all clients
   std::string word_wait;            // as the welcome names them
   std::string executor;
-  duration margin_floor;  // the least: sleep_lateness.hpp
+  duration margin_floor;  // to begin with: sleep_lateness.hpp
   // Makes a session's next page of lines; it lives until the session's drop_waits is carried out.
   std::function<result<lines_view>(session_id)> make_page;
   // Makes a session's ring of so many entries and answers its request flag. Empty: no client is

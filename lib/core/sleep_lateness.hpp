@@ -7,10 +7,9 @@
 // which all but one in 64 sleeps stay within, without a record of them: a later one lifts it by 63
 // steps, each other sinks it by one.
 //
-//   first <= floor <= most
-//
-// `first` is what this host was measured to overshoot by. Above `most` the floor would only keep
-// waits from sleeping; where it already does, each of them sinks it, since none of them can teach.
+// It begins with what this host was measured to overshoot by, which on a busy host was a bad
+// moment, and sinks below that too. Above `most` it would only keep waits from sleeping; where it
+// already does, each of them sinks it, since none of them can teach.
 //
 // Threads: any; of two at once one step may be lost. Blocking, allocation: never.
 #pragma once
@@ -30,8 +29,7 @@ class sleep_lateness {
   static constexpr duration step = from_us(1);
   static constexpr uint64_t steps_up = 63;
 
-  explicit sleep_lateness(duration first = {})
-      : first_ns_(std::min(first, most).ns), floor_ns_(first_ns_) {}
+  explicit sleep_lateness(duration measured = {}) : floor_ns_(std::min(measured, most).ns) {}
 
   duration floor() const { return {floor_ns_.load(std::memory_order_relaxed)}; }
 
@@ -41,7 +39,7 @@ class sleep_lateness {
     if (late.ns > now_ns) {
       set(std::min(now_ns + steps_up * step.ns, most.ns));
     } else {
-      set(std::max(now_ns - std::min(now_ns, step.ns), first_ns_));
+      set(now_ns - std::min(now_ns, step.ns));
     }
   }
 
@@ -56,7 +54,6 @@ class sleep_lateness {
  private:
   void set(uint64_t floor_ns) { floor_ns_.store(floor_ns, std::memory_order_relaxed); }
 
-  uint64_t first_ns_;
   std::atomic<uint64_t> floor_ns_;
 };
 

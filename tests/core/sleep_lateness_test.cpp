@@ -13,10 +13,8 @@ estimator of_residual(duration residual) {
   return e;
 }
 
-TEST(sleep_lateness, keeps_what_was_measured_while_sleeps_end_within_it) {
-  sleep_lateness sleeps(from_us(70));
-  for (int i = 0; i < 1000; ++i) sleeps.saw(from_us(70));
-  EXPECT_EQ(sleeps.floor(), from_us(70));
+TEST(sleep_lateness, begins_with_what_was_measured) {
+  EXPECT_EQ(sleep_lateness(from_us(70)).floor(), from_us(70));
 }
 
 TEST(sleep_lateness, rises_to_what_all_but_one_in_64_sleeps_stay_within) {
@@ -32,12 +30,12 @@ TEST(sleep_lateness, rises_to_what_all_but_one_in_64_sleeps_stay_within) {
   EXPECT_NEAR(static_cast<double>(sleeps.floor().ns), 630e3, 63e3);
 }
 
-TEST(sleep_lateness, sinks_again_to_what_was_measured) {
-  sleep_lateness sleeps(from_us(70));
-  for (int i = 0; i < 10; ++i) sleeps.saw(from_ms(5));
-  EXPECT_EQ(sleeps.floor(), from_us(700));
-  for (int i = 0; i < 1000; ++i) sleeps.saw(from_us(60));
-  EXPECT_EQ(sleeps.floor(), from_us(70));
+// A start on a busy host measures a bad moment, which says nothing of the hours behind it.
+TEST(sleep_lateness, sinks_below_what_was_measured_to_what_sleeps_are) {
+  sleep_lateness sleeps(from_ms(1));
+  for (int i = 0; i < 2000; ++i) sleeps.saw(from_us(40));
+  EXPECT_GE(sleeps.floor(), from_us(39));
+  EXPECT_LE(sleeps.floor(), from_us(40 + 63));
 }
 
 TEST(sleep_lateness, never_rises_over_its_most) {
