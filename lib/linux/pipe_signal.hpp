@@ -10,7 +10,8 @@
 //
 // Our write end is opened anew and is a description of its own: nobody else can make it block, and
 // while it is open the pipe does not end with the other writer. The read end is the other process's
-// as well, which can make a read of it block at any time: it is emptied by a call that never does.
+// as well, which can make a read of it block at any time: it is emptied by a call that never does,
+// where this host has one (Linux has; a sandbox can refuse vmsplice and preadv2).
 //
 // Model: raising twice is raising once, whoever did it. Threads: raise and lower by any.
 // Blocking: none. Errors: join fails with SystemCall where there is no /proc, or the pipe's maker

@@ -3,9 +3,16 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstddef>
 #include <string>
+#include <thread>
 
 #include "lib/linux/readiness.hpp"
 #include "lib/linux/watch_set.hpp"
@@ -169,6 +176,36 @@ TEST(ring_client, empties_a_pipe_that_gard_has_made_block) {
   ring.drain_pipe();
   EXPECT_FALSE(readable(ring.pipe_fd()));
   ring.drain_pipe();
+}
+
+// In the calling thread these calls are refused from here on, as a sandbox does.
+void refuse_calls(long first, long second) {
+  sock_filter filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(first), 1, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(second), 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog program{sizeof(filter) / sizeof(filter[0]), filter};
+  ASSERT_EQ(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+  ASSERT_EQ(::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+}
+
+// Else it would stay readable, and who polls it would never sleep again.
+TEST(ring_client, empties_a_pipe_where_a_sandbox_refuses_the_calls_for_it) {
+  for (const long also : {long{__NR_vmsplice}, long{__NR_preadv2}}) {
+    ring_end gard(entries);
+    const ring_client ring = client_of(gard);
+    ring.want(proto::wants_pipe);
+    gard.complete(0, {});
+    std::thread([&] {
+      refuse_calls(__NR_vmsplice, also);
+      ring.drain_pipe();
+      ring.drain_pipe();
+    }).join();
+    EXPECT_FALSE(readable(ring.pipe_fd()));
+  }
 }
 
 TEST(watch_set, is_readable_while_one_of_them_is) {
