@@ -5,7 +5,8 @@
 //
 // Invariants: an event is one line that reads as it is written, whatever bytes a peer put into its
 // text (`readable_text`). Nothing is logged below the level that was set last.
-// Threads: any; a line is written whole. Blocking: none for a reader of stderr.
+// Threads: any; a line is written whole. Blocking: none for a reader of stderr, unless another
+// process fills the same pipe just then (line_output.hpp).
 // Errors: none; a line that nobody takes is lost, and the next one that is taken says how many
 // were.
 #pragma once

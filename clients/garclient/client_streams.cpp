@@ -51,7 +51,7 @@ result<std::shared_ptr<stream>> client::open_stream(std::optional<device_stream>
   uint64_t id = 0;
   {
     std::lock_guard lock(streams_lock_);
-    if (streams_.size() == link::streams_max) {
+    if (streams_.size() >= link::streams_max) {
       return error(errc::LimitStreams, {std::to_string(link::streams_max)});
     }
     id = next_stream_id_++;
@@ -80,11 +80,16 @@ void client::take_up(const std::shared_ptr<stream>& s, binding at) {
   const std::shared_ptr<link> via = at.via;
   const uint32_t stream_id = at.stream_id;
   const uint32_t generation = at.stream_generation;
-  opened_there there(via, stream_id, generation, at.base);
+  const std::optional<own_pages::place> own = at.own;
+  const uint64_t base = at.base;
+  opened_there there(via, stream_id, generation, base);
   s->attach(std::move(at));
-  {
+  try {
     std::lock_guard lock(streams_lock_);
     streams_.emplace(s->id(), s);
+  } catch (const std::bad_alloc&) {
+    if (own) own_pages_.give_back(*own, base);
+    throw;
   }
   there.keep();
   if (via) via->know(stream_id, generation, s);

@@ -11,17 +11,21 @@ last_error& last_error_here() {
   return here;
 }
 
-int failed(const error& e) {
+int failed(const error& e) noexcept {
   last_error& here = last_error_here();
   here.number = e.number();
-  here.text = e.text();
+  try {
+    here.text = e.text();
+  } catch (const std::bad_alloc&) {
+    here.text.clear();  // gar_last_error gives the registry's
+  }
   return here.number;
 }
 
 int failed_for_memory() noexcept {
   last_error& here = last_error_here();
   here.number = static_cast<int>(errc::SystemCall);
-  here.text.clear();  // no memory for a text: gar_last_error gives the registry's
+  here.text.clear();
   return here.number;
 }
 

@@ -29,8 +29,8 @@ inline error of_exception(const std::exception& e) noexcept {
   }
 }
 
-// Remembers it and gives its number.
-int failed(const error& e);
+// Remembers it, without its text where there is no memory for that, and gives its number.
+int failed(const error& e) noexcept;
 int failed_for_memory() noexcept;
 
 // As much of `said` as fits, whole characters, ended by NUL; nothing where there is no room for
