@@ -8,8 +8,8 @@
 //
 // Invariants: one step at a time; who comes while one is taken leaves it to the stepper to look
 // again. An object stays at its address for ever, so that late news of it can do no harm.
-// Threads: any; fields as named. Blocking: await_none_of. Allocation: `add`, up to the high-water
-// mark; so that whatever began can be cancelled without.
+// Threads: any; fields as named. Blocking: await_none_of. Allocation: `add` alone, up to the
+// high-water mark: whatever has begun can be cancelled without memory.
 #pragma once
 
 #include <condition_variable>

@@ -1,8 +1,9 @@
 // Task timer: the predicted sleep of a task of the service thread, from which is learned how late
 // such sleeps end.
 //
-// The thread sleeps for all its tasks at once, and wakes for other things too: how late a task goes
-// on is another matter than how late a sleeping thread wakes, and a margin must cover it.
+// The thread sleeps for all its tasks at once, and wakes for other things too: how late it comes to
+// a task whose sleep is over is another matter than how late it wakes, and a margin must cover it.
+// What tasks before this one take in the same turn is not in it: time stands still in a turn.
 //
 // Threads: the service thread. Blocking: none. Ownership: reactor and lateness outlive it.
 // Errors: Cancelled; such a sleep teaches nothing.

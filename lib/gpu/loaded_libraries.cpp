@@ -11,7 +11,7 @@ namespace {
 
 std::mutex walk_lock;
 
-// Registered before there is a second thread. Without memory for it forks happen as ever.
+// From when this code is loaded on. Without memory for it forks happen as ever.
 [[maybe_unused]] const int fork_waits_for_walks = ::pthread_atfork(
     [] { walk_lock.lock(); }, [] { walk_lock.unlock(); }, [] { walk_lock.unlock(); });
 
