@@ -308,6 +308,27 @@ async def test_what_a_device_raises_as_it_is_closed_is_backend():
             await stream.close()
 
 
+# The close once came before the cancel. gard refuses that, and kept the stream until the client left.
+@in_loop
+async def test_a_stream_is_closed_at_gard_behind_the_waits_that_its_close_ended(scripted):
+    gard = scripted(completes=False)
+    async with garclient.connect(scripted.path) as gar:
+        stream, other = gar.word_stream(), gar.word_stream()
+        waits = [asyncio.ensure_future(one.wait(one.record())) for one in (stream, stream, other)]
+        await eventually(lambda: len(gard.received(frames.Wait)) == 3, "the waits")
+        await stream.close()
+        await eventually(lambda: gard.received(frames.Close), "the close")
+        order = [type(message) for message in gard.log]
+        assert order[-3:] == [frames.Cancel, frames.Cancel, frames.Close]
+        assert not waits[2].done()
+        await other.close()
+        for wait in waits:
+            with pytest.raises(garclient.Closed):
+                await wait
+        await eventually(lambda: len(gard.received(frames.Close)) == 2, "the other close")
+        assert len(gard.received(frames.Cancel)) == 3
+
+
 # ---- A client.
 
 @in_loop

@@ -202,3 +202,15 @@ async def test_a_client_that_ends_leaves_nothing_at_gard(real_gard):
         await stream.wait(stream.record())
     await eventually(lambda: real_gard.result({"op": "status"})["clients"] == 0)
     assert real_gard.result({"op": "status"})["waits"]["owner_gone"] == 0
+
+
+@in_loop
+async def test_a_stream_that_is_closed_while_it_is_awaited_leaves_nothing_at_gard(real_gard):
+    async with garclient.connect(real_gard.socket, need_daemon=True) as gar:
+        stream = gar.word_stream()
+        waiting = asyncio.ensure_future(stream.wait(stream.record()))
+        await eventually(lambda: gar.status()["waits"]["pending"] == 1, "the wait")
+        await stream.close()
+        with pytest.raises(garclient.Closed):
+            await waiting
+        await eventually(lambda: real_gard.result({"op": "streams"})["streams"] == [], "its end")

@@ -121,7 +121,7 @@ class Link:
         self._sources.pop((stream, generation), None)
 
     def close_stream(self, stream: int, generation: int, last: int) -> None:
-        """Once gard has ended the waits of the stream that were given up."""
+        """Once gard has ended its waits; no more are registered."""
         self._sources.pop((stream, generation), None)
         self._cookie += 1
         self._waits.close_stream(frames.Close(self._cookie, stream, generation, last))

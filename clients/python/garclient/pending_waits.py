@@ -91,7 +91,10 @@ class PendingWaits:
         self._send(frames.Cancel(wait.cookie))
 
     def close_stream(self, close: frames.Close) -> None:
-        """Once gard has ended the waits of the stream that were given up."""
+        """Once gard has ended the stream's waits. Those that are pending are given up here: whoever
+        waits for them wakes with Closed, but after this, and gard closes no stream with waits."""
+        for wait in [wait for wait in self._pending.values() if wait.stream == close.stream]:
+            self.cancel(wait)
         if close.stream in self._orphans_of:
             self._closes.append(close)
         else:
