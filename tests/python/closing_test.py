@@ -497,3 +497,63 @@ def test_a_loop_that_ends_does_not_leave_a_close_half_way():
 
     asyncio.run(main())
     assert busy.ends == [(1, 1)] * 2
+
+
+def ending_at_once(busy, close):
+    """A loop that ends behind the step which creates the task: it cancels the end unstarted."""
+    async def main():
+        await busy.__aenter__()
+        busy.hold.set()
+        asyncio.get_running_loop().create_task(close())
+
+    asyncio.run(main())
+
+
+# A task that is cancelled before its first step runs nothing: the device was never let go.
+@pytest.mark.parametrize("served", [False, True])
+def test_a_loop_that_ends_before_the_first_step_of_a_close_ends_the_stream(served, scripted):
+    gard = scripted()
+    busy = Busy(path=scripted.path if served else None)
+    device, = busy.devices
+    ending_at_once(busy, lambda: busy.streams[0].close())
+    assert busy.ends == [(1, 1)] and device.mapped == []
+    asyncio.run(busy.streams[0].close())
+    with pytest.raises(garclient.Closed):
+        busy.streams[0].record()
+    assert busy.ends == [(1, 1)] and len(gard.received(frames.Open)) == served
+
+
+def test_a_failure_to_settle_as_the_loop_ends_is_told_by_the_next_close():
+    busy = Busy()
+    busy.devices[0]._error = garclient.Backend("software.work", "700", status=700)
+    ending_at_once(busy, lambda: busy.streams[0].close())
+    with pytest.raises(garclient.SettleFailed):
+        asyncio.run(busy.streams[0].close())
+
+
+# It left its timer open, and said for good that it was open already.
+@pytest.mark.parametrize("begun", [0, 1, 2])
+def test_a_client_whose_loop_ended_before_the_first_step_of_its_close_can_be_entered_again(
+        begun, scripted):
+    scripted()
+    busy, before = Busy(2, scripted.path), timers()
+
+    async def main():
+        await busy.__aenter__()
+        for stream in busy.streams[:begun]:
+            stream._end.begin()
+        await turns()
+        threading.Timer(0.05, busy.hold.set).start()
+        asyncio.get_running_loop().create_task(busy.client.close())
+
+    asyncio.run(main())
+    assert busy.ends == [(1, 1)] * 2 and timers() == before
+    busy.devices, busy.streams = [Counted()], []
+
+    async def again():
+        async with busy:
+            assert busy.client.mode == "daemon"
+        await eventually(lambda: scripted.connections() == 0, "the end of the connections")
+
+    asyncio.run(again())
+    assert busy.ends == [(1, 1)] and timers() == before

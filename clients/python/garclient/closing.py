@@ -2,7 +2,8 @@
 
 A stream's end waits for its device, and a device that is let go before its last store has landed
 stores into memory of somebody else's. So an end is a task of its own: who awaits it can be
-cancelled, the end goes on.
+cancelled, the end goes on. A loop that ends cancels tasks that have not begun: then the end is
+reached in their place, holding the loop up.
 
     open --begin--> settling: no call, no sleep begins --work and stores have ended--> let go
       --no thread is in the device--> closed
@@ -14,7 +15,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import TYPE_CHECKING, Any, Iterable, Optional
+import time
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Optional
 
 from .error import GarError
 from .loop_host import Sleeping
@@ -35,35 +37,69 @@ class StreamEnd:
         self._source = source
         self._handle = handle
         self._task: Optional[asyncio.Task[None]] = None
+        self._reached: Optional[asyncio.Future[None]] = None
 
     @property
     def is_begun(self) -> bool:
-        return self._task is not None
+        return self._reached is not None
 
     @property
     def is_reached(self) -> bool:
-        return self._task is not None and self._task.done()
+        return self._reached is not None and self._reached.done()
 
-    def begin(self) -> asyncio.Task[None]:
-        """The one task, however often it is called."""
-        if self._task is None:
-            self._task = self._session.end_of(self._source, self._run())
-            self.sleeping.end()
-        return self._task
+    def begin(self) -> asyncio.Future[None]:
+        """The one end, however often it is called."""
+        if self._reached is None:
+            self._reached = self._begun()
+            self._task = self._session.loop.create_task(self._run())
+            self._task.add_done_callback(self._has_run)
+        return self._reached
+
+    def reach_now(self) -> None:
+        """Of one not begun, in a loop that runs no new task. Blocks."""
+        self._reached = self._begun()
+        self._reach(self._run_now)
+
+    def _begun(self) -> asyncio.Future[None]:
+        self.sleeping.end()
+        return self._session.end_of(self._source)
 
     async def _run(self) -> None:
-        source = self._source
         await self._settled()
+        self._let_go()
+        while self._source.asking:
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.sleep(PACE_MOST_NS / 1e9)
+        self._source.close_device()
+
+    def _run_now(self) -> None:
+        self._let_go()
+        while self._source.asking:
+            time.sleep(PACE_MOST_NS / 1e9)
+        self._source.close_device()
+
+    def _let_go(self) -> None:
+        source = self._source
         try:
             source.settle()
         except GarError:
             self._session.leak(source)
             raise
         self._session.let_go(source, source.let_go())
-        while source.asking:
-            with contextlib.suppress(asyncio.CancelledError):
-                await asyncio.sleep(PACE_MOST_NS / 1e9)
-        source.close_device()
+
+    def _has_run(self, task: asyncio.Task[None]) -> None:
+        # Once begun it is never cancelled. A task that is cancelled before its first step runs
+        # nothing of its own, and a loop that ends waits for no other.
+        self._reach(self._run_now if task.cancelled() else task.result)
+
+    def _reach(self, how: Callable[[], None]) -> None:
+        assert self._reached is not None
+        try:
+            how()
+        except Exception as failure:
+            self._reached.set_exception(failure)
+        else:
+            self._reached.set_result(None)
 
     async def _settled(self) -> None:
         # Without holding the loop up. A loop that ends cancels all of its tasks, but no work.
@@ -77,7 +113,7 @@ class StreamEnd:
                 return  # what a device that failed says is for `settle` to say again
 
 
-async def ended(tasks: Iterable[asyncio.Task[Any]]) -> Optional[asyncio.CancelledError]:
+async def ended(tasks: Iterable[asyncio.Future[Any]]) -> Optional[asyncio.CancelledError]:
     """Returns when all of them are done, and not before. Whoever was cancelled meanwhile is to
     raise what it answers."""
     cancelled: Optional[asyncio.CancelledError] = None

@@ -16,7 +16,7 @@ import os
 import threading
 import time
 from dataclasses import dataclass
-from typing import Any, Coroutine, Dict, List, Optional
+from typing import Any, Dict, List, Optional
 
 from . import frames, sockets
 from .closing import StreamEnd, ended
@@ -78,7 +78,7 @@ class Session:
         self._mappings = Mappings()
         self._streams: Dict[Source, StreamEnd] = {}
         # Of streams: those in the making, and those whose failure nobody was told.
-        self._ends: Dict[asyncio.Task[None], None] = {}
+        self._ends: Dict[asyncio.Future[None], None] = {}
         self._asked: Dict[Source, Link] = {}
 
     # ---- Beginning and end.
@@ -108,6 +108,7 @@ class Session:
         if self._closing is None:
             self._open = False
             self._closing = self.loop.create_task(self._close())
+            self._closing.add_done_callback(self._closed)
         closing = self._closing
         cancelled = await ended([closing])
         failure = closing.exception()
@@ -137,20 +138,39 @@ class Session:
             if failure is not None:
                 raise failure
 
-    def end_of(self, source: Source, end: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Runs a stream's end, which `close` awaits too."""
+    def _closed(self, closing: asyncio.Task[None]) -> None:
+        if self._closing is closing:
+            self._close_now()  # it was cancelled before its first step
+
+    def _close_now(self, _: Optional[asyncio.Future[None]] = None) -> None:
+        for end in list(self._streams.values()):
+            end.reach_now()
+        for begun in self._ends:
+            if not begun.done():
+                begun.add_done_callback(self._close_now)
+                return
+        if self._joining is not None:
+            self._joining.cancel()
+        if self._link is not None:
+            self._link.lose(None)
+        self.host.close()
+        self._closing = None
+        self._ends = {}
+
+    def end_of(self, source: Source) -> asyncio.Future[None]:
+        """What is done when the stream's end is reached; `close` awaits it too."""
         self._streams.pop(source, None)
         self._asked.pop(source, None)
-        task = self.loop.create_task(end)
-        self._ends[task] = None
-        task.add_done_callback(self._reached)
-        return task
+        end: asyncio.Future[None] = self.loop.create_future()
+        self._ends[end] = None
+        end.add_done_callback(self._reached)
+        return end
 
-    def _reached(self, end: asyncio.Task[None]) -> None:
+    def _reached(self, end: asyncio.Future[None]) -> None:
         if end.cancelled() or end.exception() is None:
             self._ends.pop(end, None)
 
-    def told(self, end: asyncio.Task[None]) -> None:
+    def told(self, end: asyncio.Future[None]) -> None:
         """Somebody knows how it failed."""
         self._ends.pop(end, None)
 
