@@ -335,6 +335,31 @@ async def test_a_silent_gard_hangs_nobody_and_is_not_asked_again_until_it_speaks
         await eventually(lambda: gar.mode == "daemon")
 
 
+# They stayed in-process for as long as that gard lived.
+@in_loop
+async def test_streams_opened_while_gard_is_frozen_go_there_once_it_speaks(scripted, monkeypatch):
+    monkeypatch.setattr("garclient.session._OPEN_PATIENCE_NS", 20_000_000)
+    opens = threading.Event()
+    opens.set()
+    gard = scripted(opens=opens)
+    async with Opened(scripted) as (gar, _, before):
+        opens.clear()
+        devices = [SoftwareDevice() for _ in range(3)]
+        streams = [gar.stream(device, name=f"meanwhile {i}") for i, device in enumerate(devices)]
+        assert gar.mode == "in-process" and len(gard.received(frames.Open)) == 2
+        assert (await streams[0].wait(record(devices[0], streams[0], LONG_S))).in_process
+        opens.set()
+        await eventually(lambda: all(stream._source.current.link for stream in streams))
+        for device, stream in zip(devices, streams):
+            assert (await stream.wait(record(device, stream, LONG_S))).delegated
+        # The place that was asked for first came too late; who had one keeps it.
+        await eventually(lambda: gard.received(frames.Close))
+        assert [close.stream for close in gard.received(frames.Close)] == [2]
+        assert [opened.stream_name for opened in gard.received(frames.Open)] == [
+            "work", "meanwhile 0", "meanwhile 0", "meanwhile 1", "meanwhile 2"]
+        assert before._source.bindings == 1
+
+
 @in_loop
 async def test_an_early_word_is_counted_and_asked_out(scripted):
     gard = scripted(on_wait=lambda gard, wait: gard.complete(wait.cookie) or True)

@@ -41,6 +41,7 @@ class LinkOwner(Protocol):
 
     def joined(self, link: Link) -> None: ...
     def published(self, scope: frames.PlanScope) -> None: ...
+    def spoke(self, link: Link) -> None: ...  # after it was silent
     def lost(self, link: Link) -> None: ...
 
 
@@ -62,7 +63,7 @@ class Link:
         self._points = PointNumbers()
         self._cookie = 0
         self.alive = True
-        self.silent = False  # it was, past a wait's backstop
+        self.silent = False  # it was, past a wait's backstop or an open's patience
         self._left: Optional[asyncio.Future[None]] = None
         self.bell: Bell
         self.fault: Optional[GarError] = None
@@ -238,8 +239,9 @@ class Link:
             expected = frames.descriptors_of(message)
             if len(descriptors) != expected:
                 raise UnexpectedDescriptors(len(descriptors), type(message).__name__, expected)
-            if self.ready.done():
+            if self.silent:
                 self.silent = False
+                self._owner.spoke(self)
             taker = self._takers().get(type(message))
             if taker is None:
                 raise OutOfState(type(message).__name__, "now")

@@ -22,8 +22,8 @@ from . import frames, sockets
 from .closing import StreamEnd, ended
 from .driver import drivers_here
 from .error import GarError
-from .error_numbers import (ForkedChild, InvalidArgument, LimitStreams, MalformedMessage,
-                            NotReachable, SystemCall)
+from .error_numbers import (ForkedChild, HandshakeTimeout, InvalidArgument, LimitStreams,
+                            MalformedMessage, NotReachable, SystemCall)
 from .estimate import Estimates
 from .link import Link, VERSION
 from .loop_host import LoopHost
@@ -232,6 +232,13 @@ class Session:
         for source in self._streams:
             self._reopen(source, link)
 
+    def spoke(self, link: Link) -> None:
+        """A link that was silent: streams that were opened meanwhile go there."""
+        for source in self._streams:
+            at = source.current.link
+            if at is None or not at.alive:
+                self._reopen(source, link)
+
     def published(self, scope: frames.PlanScope) -> None:
         self.plans.publish(scope)
 
@@ -263,6 +270,9 @@ class Session:
         try:
             return self._bound(link, source, link.open_now(source, _OPEN_PATIENCE_NS))
         except MalformedMessage:
+            return None
+        except HandshakeTimeout:
+            del self._asked[source]  # what comes late is given back, and it is asked again
             return None
         except GarError as error:
             if error.category in ("limit", "transient") or isinstance(error, SystemCall):
