@@ -209,6 +209,18 @@ async def test_a_device_is_closed_after_the_last_call_of_it_has_returned():
         assert device.closed == 1
 
 
+# What slipped in behind the newest number, which the end polls for, held up the loop as it settled.
+@in_loop
+async def test_nothing_is_recorded_once_the_end_has_begun():
+    async with Busy() as busy:
+        stream, = busy.streams
+        stream._end.begin()
+        with pytest.raises(garclient.Closed):
+            stream._source.record()  # of a thread that had passed every check before
+        assert busy.devices[0].records == 1
+        busy.hold.set()
+
+
 @in_loop
 async def test_nothing_is_recorded_behind_the_last_store_that_was_waited_for():
     async with Busy() as busy:

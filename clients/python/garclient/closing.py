@@ -62,6 +62,7 @@ class StreamEnd:
 
     def _begun(self) -> asyncio.Future[None]:
         self.sleeping.end()
+        self._source.take_no_records()
         return self._session.end_of(self._source)
 
     async def _run(self) -> None:

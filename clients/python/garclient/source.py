@@ -6,7 +6,7 @@ authority said.
 
     attached (a binding) -> record ... -> attached again (another gard) -> record ...
     failed: a record or the device failed; no more records, earlier numbers can be asked for
-    settled: no more records -> let go: no binding, nothing is asked any more, Closed
+    closing: no more records -> settled -> let go: no binding, nothing is asked any more, Closed
 
 Threads: any. The arming lock is the stream's alone and held around the device's `arm`; the state
 lock is short and never held around a call of the device.
@@ -69,7 +69,7 @@ class Source:
         self._failure: Optional[GarError] = None
         self._authority_failure: Optional[GarError] = None
         self._failed_from = 0
-        self._is_settled = False
+        self._takes_no_records = False
         self.asking = 0  # threads that are in the device just now
 
     @property
@@ -174,7 +174,7 @@ class Source:
         return sequence
 
     def _record(self) -> int:
-        if self._is_settled:
+        if self._takes_no_records:
             raise Closed("the stream")
         self._refuse_if_failed()
         if self._records.full and not self.query(self._records.oldest):
@@ -296,11 +296,16 @@ class Source:
 
     # ---- The end.
 
+    def take_no_records(self) -> None:
+        """From now on; one that is being made just now is the last."""
+        with self._arming:
+            self._takes_no_records = True
+
     def settle(self) -> None:
         """Blocks until every store has landed; no other is armed. SettleFailed: its pages are kept
         for ever."""
+        self.take_no_records()
         with self._arming:
-            self._is_settled = True
             if self.device is None:
                 return
             try:
