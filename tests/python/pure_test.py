@@ -2,14 +2,17 @@
 owner's half of one that gard runs. Time is what the test says."""
 
 import pytest
+from software_device import SoftwareDevice
 
 import garclient
 from garclient import argument, frames, plans
 from garclient.estimate import Estimate, Estimates
+from garclient.memory import OwnWords
 from garclient.owner_wait import LIMIT, LOST, STALE, OwnerWait
 from garclient.plans import Plan, Prediction
 from garclient.point_numbers import PointNumbers
 from garclient.sequence import MASK, Records, reached
+from garclient.source import Binding, Source
 from garclient.wait_driver import (BLOCKED, IMMEDIATE, LATE, PARKED, SAMPLE_EXACT, SAMPLE_LATE,
                                    SAMPLE_NONE, run_wait, sample_of)
 
@@ -181,6 +184,21 @@ def test_a_point_keeps_its_number_until_256_others_were_used():
     assert numbers.number_of("a") == (1, False)
     assert numbers.number_of("new") == (2, True)
     assert numbers.number_of("0")[1]
+
+
+# It stayed at its old word until the next record, which might never come.
+def test_a_binding_that_comes_during_a_record_that_fails_is_taken_all_the_same():
+    class Raising(SoftwareDevice):
+        def arm(self, sequence, word, bell):
+            source.attach(Binding(words.take(), sequence))
+            raise garclient.Backend("software.arm", "700", status=700)
+
+    words, source = OwnWords(), Source(Raising(), "work")
+    source.attach(Binding(words.take(), 0))
+    with pytest.raises(garclient.Backend):
+        source.record()
+    assert (source.bindings, source.current.base) == (2, 1)
+    source.device.close()
 
 
 # ---- The driver.

@@ -168,10 +168,11 @@ class Source:
     # ---- Recording.
 
     def record(self) -> int:
-        with self._arming:
-            sequence = self._record()
-        self._adopt()
-        return sequence
+        try:
+            with self._arming:
+                return self._record()
+        finally:
+            self._adopt()
 
     def _record(self) -> int:
         if self._takes_no_records:
