@@ -30,7 +30,7 @@ last_error& last_error_here() {
   return nobody_reads_it;
 }
 
-int failed(const error& e) {
+int failed(const error& e) noexcept {
   return e.number();
 }
 
