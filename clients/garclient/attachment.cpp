@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 
 #include "lib/linux/readiness.hpp"
 #include "lib/linux/steady_clock.hpp"
@@ -26,22 +27,30 @@ result<handshake::joined> shake_hands(unique_fd socket, const proto::hello& hell
   }
 }
 
+// A gard that stops ends connections which it has just accepted, without a word; the socket may
+// be the next one's already.
+bool ended_without_a_word(const error& e) {
+  return e.code() == errc::NotReachable || e.os_number() == ECONNRESET;
+}
+
 }  // namespace
+
+result<handshake::joined> attachment::join(const std::string& path, instant deadline) const {
+  for (int tries = 1;; ++tries) {
+    result<unique_fd> socket = connect_to(path, socket_type::seqpacket, deadline);
+    if (!socket) return socket.error();
+    result<handshake::joined> joined = shake_hands(std::move(*socket), hello_, deadline);
+    if (joined || tries == tries_most || !ended_without_a_word(joined.error())) return joined;
+  }
+}
 
 result<handshake::joined> attachment::connect(instant deadline) const {
   std::string tried;
   for (const socket_candidate& c : candidates_) {
-    result<unique_fd> socket = connect_to(c.path, socket_type::seqpacket, deadline);
-    error why;
-    if (socket) {
-      result<handshake::joined> joined = shake_hands(std::move(*socket), hello_, deadline);
-      if (joined) return joined;
-      why = joined.error();
-    } else {
-      why = socket.error();
-    }
+    result<handshake::joined> joined = join(c.path, deadline);
+    if (joined) return joined;
     if (!tried.empty()) tried += "; ";
-    tried += c.path + " (" + c.origin + "): " + why.text();
+    tried += c.path + " (" + c.origin + "): " + joined.error().text();
   }
   return error(errc::NotReachable, {tried});
 }

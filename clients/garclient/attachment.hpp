@@ -1,6 +1,7 @@
 // Attachment: how a client gets to a gard, first and again.
 //
-//   gar_connect   tries each candidate, blocks for the handshake, 1 s for all together
+//   gar_connect   tries each candidate, blocks for the handshake, 1 s for all together; up to three
+//                 times where gard ends the connection without a word, as one that stops does
 //   later         a wait, a record or an open that finds no gard may try to connect: at once or not
 //                 at all, and not more often than the pause between tries, which doubles while
 //                 nobody answers; the handshake is then the service thread's
@@ -35,8 +36,11 @@ class attachment {
   void succeeded() { pause_ns_.store(pause_first.ns, std::memory_order_relaxed); }
 
  private:
+  static constexpr int tries_most = 3;
   static constexpr duration pause_first = from_ms(20);
   static constexpr duration pause_most = from_ms(1000);
+
+  result<handshake::joined> join(const std::string& path, instant deadline) const;
 
   const std::vector<socket_candidate> candidates_;
   const proto::hello hello_;

@@ -5,6 +5,14 @@
 #include <sys/socket.h>
 
 #include <array>
+#include <atomic>
+#include <thread>
+
+#include "clients/garclient/attachment.hpp"
+#include "lib/linux/readiness.hpp"
+#include "lib/linux/steady_clock.hpp"
+#include "lib/linux/unix_socket.hpp"
+#include "tests/linux/temporary_directory.hpp"
 
 namespace gar::owner {
 namespace {
@@ -45,6 +53,31 @@ TEST_F(a_handshake, with_a_gard_that_ended_without_a_word_is_not_reachable) {
   const result<bool> complete = hands->receive();
   ASSERT_FALSE(complete);
   EXPECT_EQ(complete.error().code(), errc::NotReachable);
+}
+
+// As one that stops: the socket unit's queue is the next one's.
+TEST(an_attachment, tries_again_where_gard_ends_the_connection_and_not_for_ever) {
+  const temporary_directory directory;
+  const std::string path = directory.file("gard.sock");
+  const result<unique_fd> listener = listen_at(path, {});
+  ASSERT_TRUE(listener);
+  std::atomic<bool> over = false;
+  size_t accepted = 0;
+  std::thread stopping([&] {
+    while (!over) {
+      std::array<watched_fd, 1> watched{{{listener->get(), false}}};
+      wait_readable(watched, steady_clock().now() + from_ms(10));
+      const auto got = accept_from(listener->get());
+      if (got && *got) ++accepted;
+    }
+  });
+  const attachment to({{path, "a test"}}, greeting);
+  const auto joined = to.connect(steady_clock().now() + from_ms(60'000));
+  over = true;
+  stopping.join();
+  ASSERT_FALSE(joined);
+  EXPECT_EQ(joined.error().code(), errc::NotReachable);
+  EXPECT_EQ(accepted, 3u);
 }
 
 }  // namespace
