@@ -187,15 +187,19 @@ _gar_part_option() {
   [[ $COMP_WORDBREAKS == *=* ]] || before=$prev=
 }
 
-_garctl() {
+# Completes by the function $1, which fills COMPREPLY and sees `cur`, `prev`, `words` and `cword`.
+_gar_complete_by() {
   local cur prev words cword before
   _init_completion -n :=@ || return
   _gar_part_option
-  _garctl_reply
+  "$1"
   COMPREPLY=("${COMPREPLY[@]/#/$before}")
 }
 
-# Of the `cur`, `prev`, `words` and `cword` of who calls.
+_garctl() {
+  _gar_complete_by _garctl_reply
+}
+
 _garctl_reply() {
   local program=${words[0]/#\~/$HOME} control=() command=() i
   for ((i = 1; i < cword; ++i)); do
@@ -223,11 +227,7 @@ _garctl_reply() {
 
 # gard, gar-demo, gar-bench
 _gar_program() {
-  local cur prev words cword before
-  _init_completion -n :=@ || return
-  _gar_part_option
-  _gar_program_reply
-  COMPREPLY=("${COMPREPLY[@]/#/$before}")
+  _gar_complete_by _gar_program_reply
 }
 
 _gar_program_reply() {
