@@ -119,6 +119,16 @@ class without_memory : public ::testing::TestWithParam<uint32_t> {
     return failed;
   }
 
+  // The n-th allocation of the cancel fails.
+  void start_and_cancel(queue& q, uint64_t n) {
+    uint64_t ticket = 0;
+    ASSERT_EQ(gar_wait_async(q.stream, record(q), nullptr, nullptr, &ticket), 0) << last_text();
+    with_failure_at(n, [&] { EXPECT_EQ(gar_cancel(client_, ticket), 0) << n; });
+    const gar_completion c = take_one();
+    EXPECT_EQ(c.ticket, ticket);
+    EXPECT_EQ(c.error, GAR_E_CANCELLED);
+  }
+
   std::string directory_;
   std::string path_;
   own_device device_;  // whose pages are mapped
@@ -215,12 +225,7 @@ TEST_P(without_memory, a_cancel_ends_its_wait_at_gard_too) {
   queue& q = open();
   works_ = nullptr;
   for (uint64_t n = 0; n < allocations_most; ++n) {
-    uint64_t ticket = 0;
-    ASSERT_EQ(gar_wait_async(q.stream, record(q), nullptr, nullptr, &ticket), 0) << last_text();
-    with_failure_at(n, [&] { EXPECT_EQ(gar_cancel(client_, ticket), 0) << n; });
-    const gar_completion c = take_one();
-    EXPECT_EQ(c.ticket, ticket);
-    EXPECT_EQ(c.error, GAR_E_CANCELLED);
+    start_and_cancel(q, n);
     EXPECT_EQ(gard_->await<proto::cancel>(n + 1).size(), n + 1) << n;
   }
   EXPECT_EQ(gar_stream_close(q.stream), 0);
@@ -230,14 +235,7 @@ TEST_P(without_memory, a_cancel_ends_a_wait_that_is_run_here) {
   const gar_client_options o = in_process();
   ASSERT_EQ(gar_connect(&o, &client_), 0) << last_text();
   queue& q = open();
-  for (uint64_t n = 0; n < allocations_most; ++n) {
-    uint64_t ticket = 0;
-    ASSERT_EQ(gar_wait_async(q.stream, record(q), nullptr, nullptr, &ticket), 0) << last_text();
-    with_failure_at(n, [&] { EXPECT_EQ(gar_cancel(client_, ticket), 0) << n; });
-    const gar_completion c = take_one();
-    EXPECT_EQ(c.ticket, ticket);
-    EXPECT_EQ(c.error, GAR_E_CANCELLED);
-  }
+  for (uint64_t n = 0; n < allocations_most; ++n) start_and_cancel(q, n);
   EXPECT_EQ(gar_stream_close(q.stream), 0);
 }
 
